@@ -67,6 +67,21 @@ fn the_numbers_stay_the_same_when_the_table_is_full() {
 }
 
 #[test]
+fn folded_states_move_on_with_the_same_numbers_however_wide_a_layer_is() {
+    // Five words each. The widest layer has a quarter of the states: whole again, it is more than the folded table.
+    for torus in [Grid::torus(10, 3), Grid::torus(10, 3).scrambled()] {
+        for (threads, budget) in [(1, 2 << 20), (2, 3 << 20), (1, 4 << 20)] {
+            let report = auto(&torus, threads, budget);
+            assert_eq!(report.verdict, Verdict::Holds, "{budget}");
+            assert_eq!((report.states, report.transitions), (59_049, 20 * 59_049), "{budget}");
+            assert_eq!((report.depth, report.layers.len()), (Some(10), 11));
+            assert_eq!(report.layers[7].states, 120 << 7);
+            assert!(storages(&report).len() > 1, "{budget}");
+        }
+    }
+}
+
+#[test]
 fn states_without_structure_go_to_sorted_runs_with_the_same_numbers() {
     let torus = Grid::torus(2, 600).scrambled();
     for (threads, budget) in [(1, 4 << 20), (2, 8 << 20)] {

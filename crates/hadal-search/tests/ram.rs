@@ -181,3 +181,28 @@ fn what_is_no_state_ends_a_search_that_distrusts_its_files() {
         assert!(!trusts || report.verdict == Verdict::Holds && report.states == 81);
     }
 }
+
+#[test]
+fn wide_states_are_folded_so_that_more_of_them_fit() {
+    // Five words each: whole, they take 2.6 MB with their index.
+    let torus = Grid::torus(10, 3);
+    for threads in [1, 2] {
+        let report = explore(&torus, threads, 7 << 18, Limits::default(), Order::Breadth);
+        assert_eq!(report.verdict, Verdict::Holds, "{threads} threads");
+        assert_eq!((report.states, report.transitions), (59_049, 20 * 59_049));
+        let choose = [1, 10, 45, 120, 210, 252, 210, 120, 45, 10, 1];
+        let layers = choose.iter().enumerate().map(|(k, ways)| ways << k);
+        assert!(report.layers.iter().map(|layer| layer.states).eq(layers));
+    }
+}
+
+#[test]
+fn a_trace_through_folded_states_is_shortest_and_connected() {
+    let torus = Grid::torus(10, 3).with(PropertyKind::Invariant, |point| point.contains(&0));
+    for threads in [1, 2] {
+        let report = explore(&torus, threads, PLENTY, Limits::default(), Order::Breadth);
+        let Verdict::Violated(violation) = &report.verdict else { panic!("{:?}", report.verdict) };
+        assert_eq!((violation.path.len(), violation.shortest), (11, true));
+        torus.assert_connected(&violation.path);
+    }
+}

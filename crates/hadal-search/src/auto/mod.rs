@@ -35,7 +35,7 @@ impl Method for Auto {
             _ => {
                 let table = setting.governor.part(moving.table_bytes());
                 At::Table(Following::new(
-                    BreadthWalk::new(setting.task, &table, setting.threads)?.moving_on(),
+                    BreadthWalk::new(setting.task, &table, setting.threads)?.moving_on(moving.folded()),
                 ))
             }
         };

@@ -15,7 +15,7 @@ use crate::layered::room::{self, make_fit};
 use crate::layered::snapshot::Snapshot;
 use crate::layered::sweep::{Fallback, Keep, Means, Next, Origin, Partly, Sweep};
 use crate::layered::tabled::{TableDetector, TableRoom};
-use crate::ram::breadth::{Begun, TABLE};
+use crate::ram::breadth::{self, Begun, TABLE};
 use crate::ram::layer::Range;
 use crate::report::{DiskFigures, Report, Stage, StopReason, Verdict};
 use crate::run::storage::{Room, Tier, on_disk};
@@ -136,6 +136,13 @@ impl<'a> Moving<'a> {
         let packed = StateTable::bytes_of(space.words(), space.bits()) + shape.payload_words() * 8;
         let with_index = self.share(STATES_SHARE) / shape.bytes() as u64 * (packed as u64 + INDEX_BYTES);
         with_index.min(self.share(TABLE_SHARE))
+    }
+
+    /// What it may hold once its states are folded: those of two layers are whole words while it is left, and all others stay
+    /// folded.
+    pub(super) fn folded(&self) -> breadth::Moving {
+        let layer = self.share(STATES_SHARE / 2) / self.options().shape.bytes() as u64;
+        breadth::Moving { bytes: self.share(TABLE_SHARE), layer }
     }
 
     fn options(&self) -> RunOptions {

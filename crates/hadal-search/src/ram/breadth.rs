@@ -61,8 +61,8 @@ pub(crate) struct BreadthWalk<'a> {
     starts: Vec<u64>,
     /// What must be said beside the verdict.
     proviso: Option<Proviso>,
-    /// Whether another storage goes on where memory runs out.
-    moves_on: bool,
+    /// Where another storage goes on when memory runs out.
+    moves_on: Option<Moving>,
     layers: Vec<Layer>,
     /// What was counted in the expanded layers, and in all but the last of them.
     counts: Counts,
@@ -70,6 +70,15 @@ pub(crate) struct BreadthWalk<'a> {
     /// What is kept beside the state that is wrong.
     payload: Option<Vec<u64>>,
     at: At,
+}
+
+/// What a table may hold that another storage goes on from, once its states are folded: they take many times as much while
+/// they move.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moving {
+    pub(crate) bytes: u64,
+    /// States of a layer.
+    pub(crate) layer: u64,
 }
 
 /// How far a walk is.
@@ -114,7 +123,7 @@ impl<'a> BreadthWalk<'a> {
             lanes: (0..writers).map(|_| Lane::new(task, Parents::Forgotten)).collect(),
             starts: vec![0; writers],
             proviso: None,
-            moves_on: false,
+            moves_on: None,
             layers: Vec::new(),
             counts: Counts::zero(task.space),
             counts_before: Counts::zero(task.space),
@@ -124,8 +133,8 @@ impl<'a> BreadthWalk<'a> {
     }
 
     /// The same, where another storage goes on once memory runs out.
-    pub(crate) fn moving_on(self) -> Self {
-        BreadthWalk { moves_on: true, ..self }
+    pub(crate) fn moving_on(self, moving: Moving) -> Self {
+        BreadthWalk { moves_on: Some(moving), ..self }
     }
 
     /// Goes on for this much work, but at least a piece; whether it is at its end.
@@ -217,8 +226,25 @@ impl<'a> BreadthWalk<'a> {
         if self.task.control.limits.max_depth.is_some_and(|max| depth >= max) {
             return At::End(LayerEnd::Stopped(StopReason::DepthLimit));
         }
+        self.fold();
+        let most = match self.moves_on {
+            Some(moving) if self.table.is_folded() => moving.layer,
+            _ => u64::MAX,
+        };
         let found_from = self.starts[self.starts.len() - self.table.writer_count()..].to_vec();
-        At::Layer(Expanding::new(layer, depth, found_from, (self.fired(), self.table.len())))
+        let before = (self.fired(), self.table.len());
+        At::Layer(Expanding::new((layer, depth), found_from, before, most))
+    }
+
+    /// Folds the states, where they are wide and it pays: more of them fit.
+    fn fold(&mut self) {
+        let limit = self.governor.limit();
+        if let Some(moving) = self.moves_on {
+            self.governor.set_limit(limit.max(moving.bytes));
+        }
+        if !self.table.fold_where_it_pays() && !self.table.is_folded() {
+            self.governor.set_limit(limit);
+        }
     }
 
     /// Expands more of a layer.
@@ -293,7 +319,7 @@ impl<'a> BreadthWalk<'a> {
         let layers: Vec<Vec<Range>> = self.layer_ranges().collect();
         let closed = TableClosed::new(&self.table, &layers);
         let (task, threads) = (self.task, self.lanes.len());
-        let (governor, moves_on) = (&self.governor, self.moves_on);
+        let (governor, moves_on) = (&self.governor, self.moves_on.is_some());
         let pass = Pass { task, closed: &closed, governor, threads, reins, moves_on, keeper: None };
         let stem = async |_, state| {
             let path = path::shortest(task, threads, (&self.table, &layers), state, reins).await;

@@ -10,6 +10,10 @@ use hadal_system::state::hash;
 impl StateTable {
     /// Tells of each state whether it is there, in order. One that another thread is adding may be told either way.
     pub fn ask_all(&self, states: &[u64], mut told: impl FnMut(usize, bool)) {
+        if self.folding.is_some() {
+            let states = states.chunks_exact(self.words()).enumerate();
+            return states.for_each(|(n, state)| told(n, self.find(state).is_some()));
+        }
         let index = self.read_index();
         for (n, window) in states.chunks(WINDOW * self.words).enumerate() {
             let known = match (&*index, self.remainders) {

@@ -13,6 +13,7 @@
 mod arena;
 mod asking;
 mod bucket;
+mod folding;
 mod form;
 mod growing;
 mod index;
@@ -34,6 +35,7 @@ use crate::governor::{Governor, OverBudget};
 use crate::shape::Records;
 use arena::Arena;
 use bucket::{Bucket, Narrow};
+use folding::{Folding, arena_chunk};
 use form::Form;
 use hadal_system::Payload;
 use hadal_system::state::hash;
@@ -44,11 +46,18 @@ use remainder::Remainders;
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+/// States that a table holds before it considers folding them.
+const FOLD_FROM: u64 = if cfg!(test) { 1 << 10 } else { 1 << 13 };
+
 /// An exact set of packed states in RAM.
 #[derive(Debug)]
 pub struct StateTable {
+    /// Words of what lies in the arenas: a state, or a folded one.
     words: usize,
     form: Form,
+    /// Where states are folded, and how many there must be before it is considered.
+    folding: Option<Folding>,
+    fold_from: u64,
     /// The caller's words beside each state.
     extra: usize,
     arenas: Vec<Arena>,
@@ -104,9 +113,8 @@ impl StateTable {
     ) -> Result<Self, OverBudget> {
         assert!((1..=MAX_WRITERS).contains(&writers), "1 to {MAX_WRITERS} writers");
         let record = form.bytes() + 8 * extra;
-        let share = governor.limit() / (64 * writers as u64);
-        let chunk_bytes = share.clamp(16 << 10, 32 << 20).max(record as u64);
-        let arenas = (0..writers).map(|_| Arena::new(record, chunk_bytes as usize, governor)).collect();
+        let chunk_bytes = arena_chunk(record, writers, governor);
+        let arenas = (0..writers).map(|_| Arena::new(record, chunk_bytes, governor)).collect();
         // Writers need not find equally many states.
         let most = governor.limit() / (record as u64 + 5) * if writers == 1 { 1 } else { 2 };
         let index = match most < Narrow::MOST {
@@ -116,6 +124,8 @@ impl StateTable {
         Ok(StateTable {
             words,
             form,
+            folding: None,
+            fold_from: FOLD_FROM,
             extra,
             arenas,
             writer_bits: writers.next_power_of_two().trailing_zeros(),
@@ -165,7 +175,7 @@ impl StateTable {
 
     /// Words of a state.
     pub fn words(&self) -> usize {
-        self.words
+        self.folding.as_ref().map_or(self.words, Folding::words)
     }
 
     /// Number of writers.
@@ -176,7 +186,7 @@ impl StateTable {
     /// The table to read from, and its writers, one for each thread: as long as they live nobody else can write.
     pub fn share(&mut self) -> (&StateTable, Vec<Writer<'_>>) {
         let table = &*self;
-        (table, (0..table.arenas.len()).map(|number| Writer { table, number }).collect())
+        (table, (0..table.arenas.len()).map(|number| Writer::new(table, number)).collect())
     }
 
     /// How many states a writer has added.
@@ -199,14 +209,21 @@ impl StateTable {
     /// Copies the n-th state that a writer has added. Panics where there is none.
     #[inline]
     pub fn copy_nth(&self, writer: usize, number: u64, into: &mut [u64]) {
+        let record = self.arenas[writer].record(number);
         // SAFETY: the arena has such a record.
-        unsafe { self.form.read::<0>(self.arenas[writer].record(number), into) };
+        unsafe {
+            match &self.folding {
+                None => self.form.read::<0>(record, into),
+                Some(folding) => folding.read(self.form, record, into),
+            }
+        }
     }
 
     /// The words of a record, where records are whole words.
     #[inline]
     fn record(&self, writer: usize, number: u64) -> &[u64] {
-        assert_eq!(self.form.bytes(), self.words * 8, "states of fewer bytes are copied");
+        let is_whole = self.form.bytes() == self.words * 8 && self.folding.is_none();
+        assert!(is_whole, "states of fewer bytes are copied");
         // SAFETY: the record was fully written before its number could be known, is as long, and never changes; chunks are
         // aligned, and so are records of whole words within.
         unsafe {
@@ -274,7 +291,12 @@ impl StateTable {
 
     /// Finds one state.
     pub fn find(&self, state: &[u64]) -> Option<StateRef> {
-        assert_eq!(state.len(), self.words, "every state has the same width");
+        assert_eq!(state.len(), self.words(), "every state has the same width");
+        let folded = match &self.folding {
+            None => None,
+            Some(folding) => Some(folding.fold_known(state)?),
+        };
+        let state = folded.as_deref().unwrap_or(state);
         let mut index = self.read_index();
         if let AnyIndex::Narrow(_, Entries::Remainders) = &*index {
             drop(index);
@@ -293,7 +315,7 @@ impl StateTable {
         extra: impl FnMut(usize, &mut [u64]),
         added: impl FnMut(usize, StateRef),
     ) -> Result<(), OverBudget> {
-        Writer { table: self, number: 0 }.insert_all(states, extra, added)
+        Writer::new(self, 0).insert_all(states, extra, added)
     }
 
     /// Adds the states of records, their payloads merged with those that are there, for one who has the table to himself.
@@ -303,7 +325,7 @@ impl StateTable {
             return self.insert_all(records.flat(), |_, _| {}, |_, _| {});
         }
         let since = [0; MAX_WRITERS];
-        let mut writer = Writer { table: self, number: 0 };
+        let mut writer = Writer::new(self, 0);
         let mut merge = |states: &[u64], payloads: &[u64]| {
             writer.merge_all(states, payloads, &since, |_| {}).map_err(|(_, full)| full)
         };
@@ -328,8 +350,9 @@ impl StateTable {
     /// Appends the states `from..to` of a writer's arena to `flat`, one after the other.
     pub fn copy_states(&self, writer: usize, from: u64, to: u64, flat: &mut Vec<u64>) {
         let start = flat.len();
-        flat.resize(start + (to - from) as usize * self.words, 0);
-        for (number, state) in (from..to).zip(flat[start..].chunks_exact_mut(self.words)) {
+        let words = self.words();
+        flat.resize(start + (to - from) as usize * words, 0);
+        for (number, state) in (from..to).zip(flat[start..].chunks_exact_mut(words)) {
             self.copy_nth(writer, number, state);
         }
     }
@@ -351,6 +374,9 @@ impl StateTable {
         if let Some(payloads) = &mut self.payloads {
             payloads.clear();
         }
+        if let Some(folding) = &mut self.folding {
+            folding.clear()?;
+        }
         *self.len.get_mut() = 0;
         *self.claimed.get_mut() = 0;
         self.rights.iter_mut().for_each(|right| *right.get_mut() = 0);
@@ -364,6 +390,9 @@ impl StateTable {
     pub fn drop_index(&mut self) {
         let index = self.index.get_mut().unwrap_or_else(|e| e.into_inner());
         on_index!(index, index => index.give_up());
+        if let Some(folding) = &mut self.folding {
+            folding.drop_index();
+        }
         if let AnyIndex::Narrow(_, entries) = index {
             *entries = Entries::Places;
         }

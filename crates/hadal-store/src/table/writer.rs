@@ -1,5 +1,6 @@
 //! The right to write to a table.
 
+use super::folding::Scratch;
 use super::taking::{Beside, Extra, Merging};
 use super::{StateRef, StateTable};
 use crate::governor::OverBudget;
@@ -9,9 +10,14 @@ use crate::governor::OverBudget;
 pub struct Writer<'t> {
     pub(super) table: &'t StateTable,
     pub(super) number: usize,
+    scratch: Scratch,
 }
 
 impl<'t> Writer<'t> {
+    pub(super) fn new(table: &'t StateTable, number: usize) -> Self {
+        Writer { table, number, scratch: Scratch::default() }
+    }
+
     /// Whose arena it writes to.
     pub fn number(&self) -> usize {
         self.number
@@ -38,6 +44,7 @@ impl<'t> Writer<'t> {
         unsafe {
             let mut extra = Extra(extra);
             let beside = (self.table.extra > 0).then_some(&mut extra as &mut dyn Beside);
+            let states = as_kept(self.table, self.number, states, &mut self.scratch)?;
             self.table.add_all(self.number, states, beside, added).map_err(|(_, full)| full)
         }
     }
@@ -57,6 +64,26 @@ impl<'t> Writer<'t> {
         };
         let mut merging = Merging { kept, given: payloads, since, scratch: Vec::new() };
         // SAFETY: as in `insert_all`.
-        unsafe { self.table.add_all(self.number, states, Some(&mut merging), |n, _| added(n)) }
+        unsafe {
+            let states =
+                as_kept(self.table, self.number, states, &mut self.scratch).map_err(|full| (0, full))?;
+            self.table.add_all(self.number, states, Some(&mut merging), |n, _| added(n))
+        }
     }
+}
+
+/// The states as the table keeps them: folded, where it folds.
+///
+/// # Safety
+/// Nobody else writes with this number meanwhile.
+unsafe fn as_kept<'s>(
+    table: &StateTable,
+    number: usize,
+    states: &'s [u64],
+    scratch: &'s mut Scratch,
+) -> Result<&'s [u64], OverBudget> {
+    let Some(folding) = &table.folding else { return Ok(states) };
+    // SAFETY: as the caller promises.
+    unsafe { folding.fold_all(number, states, scratch)? };
+    Ok(&scratch.folded)
 }
