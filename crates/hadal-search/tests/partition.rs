@@ -5,7 +5,7 @@ mod spaces;
 
 use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
-use hadal_search::partition::{Heuristic, PartitionOptions};
+use hadal_search::partition::{DiskWork, Heuristic, PartitionFigures, PartitionOptions};
 use hadal_search::{
     Control, DeadlockNotion, Limits, Question, Report, Run, SearchTask, StopReason, Verdict, ViolationKind,
     explore,
@@ -73,12 +73,14 @@ struct Setting<'a> {
     deadlock: DeadlockNotion,
     /// One partition at a time, which may outgrow the bound.
     as_published: bool,
+    commit_every: Duration,
 }
 
 impl<'a> Setting<'a> {
     fn new(space: &'a dyn StateSpace, heuristic: Heuristic, resident: Option<u64>) -> Self {
         let (limits, deadlock) = (Limits::default(), DeadlockNotion::Off);
-        Setting { space, heuristic, resident, budget: 4 << 20, limits, deadlock, as_published: false }
+        let (budget, commit_every) = (4 << 20, Duration::ZERO);
+        Setting { space, heuristic, resident, budget, limits, deadlock, as_published: false, commit_every }
     }
 
     fn start(&self) -> Report {
@@ -104,7 +106,7 @@ impl<'a> Setting<'a> {
             heuristic: self.heuristic,
             resident_states: self.resident,
             sample_states: 1000,
-            commit_every: Duration::ZERO,
+            commit_every: self.commit_every,
             one_at_a_time: self.as_published,
             may_overflow: self.as_published,
         };
@@ -123,6 +125,28 @@ fn assert_bounded(report: &Report, resident: u64) {
     assert_eq!(figures.sizes.partitions.min(200), figures.sizes.descending.len() as u64);
     if figures.sizes.partitions <= 200 {
         assert_eq!(figures.sizes.descending.iter().sum::<u64>(), report.states);
+    }
+}
+
+/// What does not depend on how fast the machine is.
+fn untimed(report: Report) -> PartitionFigures {
+    let figures = report.particular.partition.unwrap();
+    let without = |work: DiskWork| DiskWork { seconds: 0.0, io_seconds: 0.0, ..work };
+    let (search, reorganisation) = (without(figures.search), without(figures.reorganisation));
+    PartitionFigures { search, reorganisation, ..figures }
+}
+
+#[test]
+fn the_same_search_has_the_same_figures_every_time() {
+    let torus = Named::new(Grid::torus(3, 12), 3);
+    for commit_every in [Duration::from_micros(300), Duration::from_millis(2), Duration::from_secs(2)] {
+        let mut setting = Setting::new(&torus, Heuristic::De, Some(60));
+        setting.commit_every = commit_every;
+        let first = untimed(setting.start());
+        assert!(first.refinements > 1 && first.search.bytes_written > 0, "{first:?}");
+        for _ in 0..3 {
+            assert_eq!(untimed(setting.start()), first);
+        }
     }
 }
 

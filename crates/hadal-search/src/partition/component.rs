@@ -23,6 +23,28 @@ pub(super) enum Scope {
     Process,
 }
 
+/// Some bits within a word of the state.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bits {
+    word: u32,
+    shift: u32,
+    mask: u64,
+}
+
+impl Bits {
+    /// Their value in a state.
+    #[inline]
+    pub(super) fn of(self, state: &[u64]) -> u64 {
+        state[self.word as usize] >> self.shift & self.mask
+    }
+}
+
+/// The sub-partition of a value among many.
+#[inline]
+pub(super) fn hashed(value: u64) -> usize {
+    (hash(&[value]) % WAYS as u64) as usize
+}
+
 /// A part of the state that can be looked at by itself.
 #[derive(Clone, Debug)]
 pub(super) struct Component {
@@ -65,12 +87,21 @@ impl Component {
         }
     }
 
+    /// Where it is, if it lies within one word, and whether it branches by its value.
+    pub(super) fn bits(&self) -> Option<(Bits, bool)> {
+        let [(offset, width)] = self.parts[..] else { return None };
+        let (word, shift) = (offset / 64, offset % 64);
+        let is_within = width > 0 && shift + width <= 64;
+        let mask = u64::MAX.checked_shr(64 - width).unwrap_or(0);
+        is_within.then_some((Bits { word, shift, mask }, width <= SMALL_BITS))
+    }
+
     /// Which of them a state belongs to.
     pub(super) fn branch(&self, state: &[u64]) -> usize {
         let value = self.value(state);
         match self.parts[..] {
             [(_, width)] if width <= SMALL_BITS => value as usize,
-            _ => (hash(&[value]) % WAYS as u64) as usize,
+            _ => hashed(value),
         }
     }
 

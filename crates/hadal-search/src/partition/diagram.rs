@@ -1,7 +1,7 @@
 //! The compositional partitioning diagram (Evangelista and Kristensen 2011, sec. 4): inner nodes branch on the state,
 //! leaves are partitions, and refining one leaf leaves all others as they are.
 
-use super::component::Component;
+use super::component::{Bits, Component, hashed};
 use hadal_system::state::{get_bits, hash};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -66,6 +66,32 @@ enum Node {
     Inner { branch: Branch, first_child: u32 },
 }
 
+/// A node as the way down meets it: most look at a few bits of one word, and need no component for it.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Leaf(u32),
+    /// The child of the value of these bits.
+    Value(Bits, u32),
+    /// The child of its hash.
+    Hashed(Bits, u32),
+    /// The child that the branch says.
+    Branch(Branch, u32),
+}
+
+impl Step {
+    fn of(node: &Node, components: &[Component]) -> Self {
+        match *node {
+            Node::Leaf(partition) => Step::Leaf(partition),
+            Node::Inner { branch: Branch::Component(n), first_child } => match components[n].bits() {
+                Some((bits, true)) => Step::Value(bits, first_child),
+                Some((bits, false)) => Step::Hashed(bits, first_child),
+                None => Step::Branch(Branch::Component(n), first_child),
+            },
+            Node::Inner { branch, first_child } => Step::Branch(branch, first_child),
+        }
+    }
+}
+
 /// Maps states to partitions, which are numbered in the order in which they were made. A refined one is no more.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Diagram {
@@ -73,12 +99,21 @@ pub(super) struct Diagram {
     parents: Vec<u32>,
     /// The node of each partition.
     leaves: Vec<u32>,
+    /// The nodes as [`Diagram::partition`] meets them.
+    #[serde(skip)]
+    steps: Vec<Step>,
 }
 
 impl Diagram {
     /// One partition for everything.
     pub(super) fn new() -> Self {
-        Diagram { nodes: vec![Node::Leaf(0)], parents: vec![0], leaves: vec![0] }
+        Diagram { nodes: vec![Node::Leaf(0)], parents: vec![0], leaves: vec![0], steps: vec![Step::Leaf(0)] }
+    }
+
+    /// This diagram as it was read from a file, ready to be asked.
+    pub(super) fn prepared(mut self, components: &[Component]) -> Self {
+        self.steps = self.nodes.iter().map(|node| Step::of(node, components)).collect();
+        self
     }
 
     /// How many partitions were ever made.
@@ -90,11 +125,11 @@ impl Diagram {
     pub(super) fn partition(&self, components: &[Component], state: &[u64]) -> u32 {
         let mut at = 0;
         loop {
-            match self.nodes[at] {
-                Node::Leaf(partition) => return partition,
-                Node::Inner { branch, first_child } => {
-                    at = first_child as usize + branch.way(components, state)
-                }
+            at = match self.steps[at] {
+                Step::Leaf(partition) => return partition,
+                Step::Value(bits, first_child) => first_child as usize + bits.of(state) as usize,
+                Step::Hashed(bits, first_child) => first_child as usize + hashed(bits.of(state)),
+                Step::Branch(branch, first_child) => first_child as usize + branch.way(components, state),
             }
         }
     }
@@ -106,10 +141,12 @@ impl Diagram {
         let first = self.leaves.len() as u32;
         for way in 0..branch.ways(components) as u32 {
             self.nodes.push(Node::Leaf(first + way));
+            self.steps.push(Step::Leaf(first + way));
             self.parents.push(node);
             self.leaves.push(first_child + way);
         }
         self.nodes[node as usize] = Node::Inner { branch, first_child };
+        self.steps[node as usize] = Step::of(&self.nodes[node as usize], components);
         first..self.leaves.len() as u32
     }
 

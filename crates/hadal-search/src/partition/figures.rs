@@ -20,6 +20,8 @@ pub struct DiskWork {
     pub bytes_written: u64,
     /// Wall-clock time.
     pub seconds: f64,
+    /// Of it reading and writing files, commits included.
+    pub io_seconds: f64,
 }
 
 impl std::ops::Add for DiskWork {
@@ -32,6 +34,7 @@ impl std::ops::Add for DiskWork {
             bytes_read: self.bytes_read + other.bytes_read,
             bytes_written: self.bytes_written + other.bytes_written,
             seconds: self.seconds + other.seconds,
+            io_seconds: self.io_seconds + other.io_seconds,
         }
     }
 }
@@ -46,6 +49,7 @@ impl std::ops::Sub for DiskWork {
             bytes_read: self.bytes_read.saturating_sub(other.bytes_read),
             bytes_written: self.bytes_written.saturating_sub(other.bytes_written),
             seconds: (self.seconds - other.seconds).max(0.0),
+            io_seconds: (self.io_seconds - other.io_seconds).max(0.0),
         }
     }
 }

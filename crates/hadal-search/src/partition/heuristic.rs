@@ -1,7 +1,7 @@
 //! Choosing what to split a partition by (Evangelista and Kristensen 2011, sec. 5): SA, SS, RD, EE, PD, DE, the baselines
 //! of sec. 6.3, and an adaptive choice among them.
 
-use super::component::{Component, Scope, WAYS};
+use super::component::{Component, Scope, WAYS, hashed};
 use super::diagram::{Branch, class};
 use super::sample::Sample;
 use hadal_system::state::hash;
@@ -205,8 +205,11 @@ fn splits(components: &[Component], scope: Scope, population: Population<'_>, us
         .filter(wanted)
         .filter_map(|component| {
             let mut sizes = vec![0u64; components[component].ways()];
-            for state in states.chunks_exact(words) {
-                sizes[components[component].branch(state)] += 1;
+            let all = states.chunks_exact(words);
+            match components[component].bits() {
+                Some((bits, true)) => all.for_each(|state| sizes[bits.of(state) as usize] += 1),
+                Some((bits, false)) => all.for_each(|state| sizes[hashed(bits.of(state))] += 1),
+                None => all.for_each(|state| sizes[components[component].branch(state)] += 1),
             }
             let parts: Vec<f64> = sizes.into_iter().filter(|&n| n > 0).map(|n| n as f64).collect();
             if parts.len() < 2 {

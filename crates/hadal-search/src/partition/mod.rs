@@ -17,6 +17,7 @@ mod reorganise;
 mod resident;
 mod sample;
 mod search;
+mod shelf;
 #[cfg(test)]
 mod tests;
 mod trail;

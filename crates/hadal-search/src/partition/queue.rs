@@ -1,48 +1,56 @@
-//! The queues of all partitions (Evangelista and Kristensen 2011, sec. 2): one buffer in RAM, and runs on disk for what
-//! does not fit it.
+//! The queues of all partitions (Evangelista and Kristensen 2011, sec. 2): in RAM as far as there is room for all of them
+//! together, and runs on disk for what does not fit.
 //!
-//! When the buffer is full it is sorted, which removes states queued twice, and the longest queues in it go to disk.
+//! When the room is used up, states queued twice are dropped, and the longest queues in RAM go to disk.
 
-use super::files::{Partition, shared_options, write_slices};
+use super::files::{Io, Partition, shared_options, write_slices};
+use super::shelf::with_number;
 use crate::layered::Trouble;
 use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
 use hadal_store::shape::{RecordShape, Records};
-use hadal_store::sort::{scratch_bytes, sort_unique};
+use hadal_store::sort::scratch_bytes;
 use hadal_store::vfs::Disk;
 use hadal_store::{OverBudget, Reservation};
 
-/// Records taken out at a time.
-const BATCH: usize = 512;
-/// The mark of a record that was taken out.
-const TAKEN: u64 = u64::MAX;
+/// What queues hold.
+const KIND: RunKind = RunKind::Candidates;
 
-/// The buffer. A record is where the state came from, the state, and its partition.
+/// Words of a partition's queue in RAM.
+fn length_of((_, partition): &(usize, &mut Partition)) -> usize {
+    partition.shelved(KIND).len()
+}
+
+/// The room that all queues share. A record is where the state came from, and the state.
 pub(super) struct Queues {
     disk: Disk,
     options: RunOptions,
-    buffer: Vec<u64>,
+    io: Io,
+    /// Records in RAM, and most of them.
+    records: usize,
     most: usize,
     _memory: Reservation,
 }
 
 impl Queues {
-    /// A buffer of at most `bytes` and `records`.
+    /// Room for at most `bytes` and `records`.
     pub(super) fn new(
         disk: &Disk,
         options: RunOptions,
-        bytes: u64,
-        records: u64,
+        (bytes, records): (u64, u64),
+        io: &Io,
     ) -> Result<Self, OverBudget> {
+        // Vectors grow by doubling; one partition at a time is sorted, and copied with its number.
         let shape = RecordShape::with_payload(options.shape.words() + 1, 1);
-        let each = shape.bytes() as u64 + scratch_bytes(shape, 1024) / 1024 + 1;
+        let each = 3 * shape.bytes() as u64 + scratch_bytes(shape, 1024) / 1024 + 1;
         let records = (bytes / each).min(records).max(16);
         let memory = disk.governor.try_reserve(records * each, "queues")?;
-        let most = records as usize * shape.stride();
-        Ok(Queues { disk: disk.clone(), options, buffer: Vec::with_capacity(most), most, _memory: memory })
+        let (disk, io) = (disk.clone(), io.clone());
+        Ok(Queues { disk, options, io, records: 0, most: records as usize, _memory: memory })
     }
 
+    /// A record of a queue.
     fn shape(&self) -> RecordShape {
-        RecordShape::with_payload(self.options.shape.words() + 1, 1)
+        RecordShape::with_payload(self.options.shape.words(), 1)
     }
 
     /// Puts a state into a partition's queue. Returns how many records went to disk for it.
@@ -53,139 +61,83 @@ impl Queues {
         state: &[u64],
         partitions: &mut [Partition],
     ) -> Result<u64, Trouble> {
-        let mut written = 0;
-        if self.buffer.len() + self.shape().stride() > self.most {
-            written = self.make_room(partitions)?;
-        }
-        self.buffer.push(from);
-        self.buffer.extend_from_slice(state);
-        self.buffer.push(u64::from(partition));
-        partitions[partition as usize].buffered += 1;
+        let written = if self.records < self.most { 0 } else { self.make_room(partitions)? };
+        self.records += 1;
+        partitions[partition as usize].enqueue(from, state);
         Ok(written)
     }
 
     fn make_room(&mut self, partitions: &mut [Partition]) -> Result<u64, Trouble> {
-        let stride = self.shape().stride();
-        let mut segments = self.sort(partitions);
-        if self.buffer.len() <= self.most / 2 {
+        self.sort(partitions);
+        if self.records <= self.most / 2 {
             return Ok(0);
         }
-        segments.sort_by_key(|&(partition, from, to)| (std::cmp::Reverse(to - from), partition));
-        let mut left = self.buffer.len();
-        let longest = segments.into_iter().take_while(|(_, from, to)| {
-            let goes = left > self.most / 4;
-            left -= to - from;
-            goes
+        let stride = self.shape().stride();
+        let mut longest: Vec<(usize, &mut Partition)> =
+            partitions.iter_mut().enumerate().filter(|it| length_of(it) > 0).collect();
+        longest.sort_by_key(|it| (std::cmp::Reverse(length_of(it)), it.0));
+        let (before, mut going) = (self.records, 0);
+        while going < longest.len() && self.records > self.most / 4 {
+            self.records -= length_of(&longest[going]) / stride;
+            going += 1;
+        }
+        longest.truncate(going);
+        longest.sort_by_key(|it| it.0);
+        let shares = longest.iter_mut().map(|(number, partition)| {
+            let records = partition.take_shelved(KIND, stride);
+            (*number as u32, with_number(&records, stride, *number as u32))
         });
-        let mut going: Vec<(u32, usize, usize)> = longest.collect();
-        going.sort_unstable();
-        let options = shared_options(&self.options, 1);
-        let shares = going.iter().map(|&(number, from, to)| (number, &self.buffer[from..to]));
-        write_slices(&self.disk, (RunKind::Candidates, &options), shares, |number, slice| {
-            partitions[number as usize].queue.push(slice);
+        let (options, mut slices) = (shared_options(&self.options, 1), Vec::new());
+        self.io.measure(|| {
+            write_slices(&self.disk, (KIND, &options), shares, |number, slice| slices.push((number, slice)))
         })?;
-        let mut written = 0;
-        for (partition, from, to) in going {
-            partitions[partition as usize].buffered = 0;
-            written += ((to - from) / stride) as u64;
-            for record in self.buffer[from..to].chunks_exact_mut(stride) {
-                record[stride - 1] = TAKEN;
-            }
+        for (number, slice) in slices {
+            partitions[number as usize].give(KIND, slice);
         }
-        self.close_gaps();
-        Ok(written)
+        Ok((before - self.records) as u64)
     }
 
-    /// Sorts the buffer, drops repeated records, and says where each partition's records are.
-    fn sort(&mut self, partitions: &mut [Partition]) -> Vec<(u32, usize, usize)> {
+    /// Sorts what is in RAM and drops repeated records.
+    fn sort(&mut self, partitions: &mut [Partition]) {
         let shape = self.shape();
-        sort_unique(shape, &mut self.buffer);
-        let stride = shape.stride();
-        let mut segments: Vec<(u32, usize, usize)> = Vec::new();
-        for (n, record) in self.buffer.chunks_exact(stride).enumerate() {
-            let partition = record[stride - 1] as u32;
-            match segments.last_mut() {
-                Some(last) if last.0 == partition => last.2 += stride,
-                _ => segments.push((partition, n * stride, (n + 1) * stride)),
-            }
-        }
-        for &(partition, from, to) in &segments {
-            partitions[partition as usize].buffered = ((to - from) / stride) as u64;
-        }
-        segments
+        let queued = partitions.iter_mut().filter(|partition| !partition.shelved(KIND).is_empty());
+        self.records = queued
+            .map(|partition| {
+                partition.sort_shelved(KIND, shape);
+                partition.shelved(KIND).len() / shape.stride()
+            })
+            .sum();
     }
 
-    /// Closes the gaps that records taken out left.
-    pub(super) fn close_gaps(&mut self) {
+    /// Takes what is in RAM of a partition's queue, as it is in a queue run.
+    pub(super) fn take(&mut self, partition: &mut Partition) -> Vec<u64> {
         let stride = self.shape().stride();
-        let mut kept = 0;
-        for at in (0..self.buffer.len()).step_by(stride) {
-            if self.buffer[at + stride - 1] != TAKEN {
-                self.buffer.copy_within(at..at + stride, kept);
-                kept += stride;
-            }
-        }
-        self.buffer.truncate(kept);
+        let records = partition.take_shelved(KIND, stride);
+        self.records -= records.len() / stride;
+        records
     }
 
-    /// Moves some buffered records of a partition, as they are in a queue run, to `batch`, looking from position `at` on;
-    /// `false` when there are no more. [`Queues::close_gaps`] follows the last batch.
-    pub(super) fn take_batch(
-        &mut self,
-        (number, partition): (u32, &mut Partition),
-        at: &mut usize,
-        batch: &mut Vec<u64>,
-    ) -> bool {
-        let stride = self.shape().stride();
-        batch.clear();
-        while *at < self.buffer.len() && batch.len() < BATCH * (stride - 1) && partition.buffered > 0 {
-            let record = &mut self.buffer[*at..*at + stride];
-            if record[stride - 1] == u64::from(number) {
-                batch.extend_from_slice(&record[..stride - 1]);
-                record[stride - 1] = TAKEN;
-                partition.buffered -= 1;
-            }
-            *at += stride;
-        }
-        !batch.is_empty()
-    }
-
-    /// Sends the buffered records of a partition that was split to where they belong now.
-    pub(super) fn redirect(
-        &mut self,
-        old: u32,
-        partitions: &mut [Partition],
-        partition_of: impl Fn(&[u64]) -> u32,
-    ) {
-        let stride = self.shape().stride();
-        for record in self.buffer.chunks_exact_mut(stride) {
-            if record[stride - 1] == u64::from(old) {
-                let new = partition_of(&record[1..stride - 1]);
-                record[stride - 1] = u64::from(new);
-                partitions[new as usize].buffered += 1;
-            }
-        }
-        partitions[old as usize].buffered = 0;
-    }
-
-    /// Writes a copy of the buffer for whoever resumes the run; none where it is empty.
+    /// Writes a copy of what is in RAM for whoever resumes the run; none where that is nothing.
     pub(super) fn copy_to_disk(&mut self, partitions: &mut [Partition]) -> Result<Option<RunFile>, Trouble> {
         self.sort(partitions);
-        if self.buffer.is_empty() {
+        if self.records == 0 {
             return Ok(None);
         }
-        let options = RunOptions { shape: self.shape(), ..self.options };
-        let mut writer = RunWriter::create(&self.disk, RunKind::Candidates, &options)?;
-        writer.push_all(Records::new(self.shape(), &self.buffer))?;
+        let (options, stride) = (shared_options(&self.options, 1), self.shape().stride());
+        let mut writer = RunWriter::create(&self.disk, KIND, &options)?;
+        for (number, partition) in partitions.iter().enumerate() {
+            let records = with_number(partition.shelved(KIND), stride, number as u32);
+            writer.push_all(Records::new(options.shape, &records))?;
+        }
         Ok(Some(writer.finish()?))
     }
 
-    /// Puts a copy that was written to disk back, some of it into queue runs if the buffer is smaller than it was.
+    /// Puts a copy that was written to disk back, some of it into queue runs if there is less room than there was.
     pub(super) fn restore(&mut self, name: &str, partitions: &mut [Partition]) -> Result<u64, Trouble> {
-        let options = RunOptions { shape: self.shape(), ..self.options };
+        let options = shared_options(&self.options, 1);
         let run = RunFile::open(&self.disk, name, &options)?;
         let mut reader = RunReader::open(&run)?;
-        let (mut block, stride, mut written) = (Vec::new(), self.shape().stride(), 0);
+        let (mut block, stride, mut written) = (Vec::new(), options.shape.stride(), 0);
         while reader.next_block(&mut block)? {
             for record in block.chunks_exact(stride) {
                 let partition = record[stride - 1] as u32;

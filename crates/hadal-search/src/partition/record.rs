@@ -5,7 +5,7 @@ use super::figures::PartitionFigures;
 use super::files::Partition;
 use super::heuristic::Heuristic;
 use crate::layered::Trouble;
-use hadal_store::run::{RunFile, RunOptions, RunSlice, SlicePlace};
+use hadal_store::run::{RunFile, RunKind, RunOptions, RunSlice, SlicePlace};
 use hadal_store::vfs::Disk;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -88,9 +88,15 @@ impl<'a> Files<'a> {
         [bare, with_word]: [&RunOptions; 2],
     ) -> Result<(), Trouble> {
         partition.states = record.states;
-        partition.closed = self.slices(&record.closed, bare)?;
-        partition.open = self.slices(&record.open, with_word)?;
-        partition.queue = self.slices(&record.queue, with_word)?;
+        for (kind, slices, options) in [
+            (RunKind::Closed, &record.closed, bare),
+            (RunKind::Frontier, &record.open, with_word),
+            (RunKind::Candidates, &record.queue, with_word),
+        ] {
+            for slice in self.slices(slices, options)? {
+                partition.give(kind, slice);
+            }
+        }
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 //! only its own files are written anew.
 
 use super::diagram::Branch;
-use super::files::{MANY_CLOSED, MANY_QUEUED, SliceScan, payload_of, untidy};
+use super::files::{MANY_CLOSED, MANY_QUEUED, Partition, SliceScan, payload_of, untidy};
 use super::heuristic::Situation;
 use super::resident::Origin;
 use super::search::Exploration;
@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::time::Instant;
 
 /// States looked at to choose how to split.
-const SAMPLE: u64 = 8192;
+const SAMPLE: u64 = 2048;
 /// Files are looked after when so many bytes were written since, and a quarter of what partitions hold.
 const LITTLE_WRITTEN: u64 = 1 << 20;
 
@@ -36,10 +36,9 @@ impl Exploration<'_> {
         let step = states.div_ceil(SAMPLE).max(1);
         let (mut sample, mut met) = (Vec::new(), 0);
         for at in 0..self.resident.len() {
-            let state = self.resident.state(at);
-            if self.parts.diagram.partition(&self.splitting.components, state) == largest {
+            if self.resident.owner(at) == largest {
                 if met % step == 0 {
-                    sample.extend_from_slice(state);
+                    sample.extend_from_slice(self.resident.state(at));
                 }
                 met += 1;
             }
@@ -59,10 +58,16 @@ impl Exploration<'_> {
         let words = self.task.space.words();
         let (mut sample, mut block) = (Vec::new(), Vec::new());
         let partition = &self.parts.partitions[number as usize];
+        for kind in [RunKind::Closed, RunKind::Frontier] {
+            let payload = payload_of(kind);
+            let records = partition.shelved(kind).chunks_exact(words + payload);
+            let step = records.len().div_ceil(SAMPLE as usize / 2).max(1);
+            records.step_by(step).for_each(|record| sample.extend_from_slice(&record[payload..]));
+        }
         for (slice, payload) in
             partition.closed.iter().map(|s| (s, 0)).chain(partition.open.iter().map(|s| (s, 1)))
         {
-            let mut reader = SliceScan::open(slice)?;
+            let mut reader = SliceScan::open(slice, &self.io)?;
             // Slices are sorted: a part of each block stands for the whole of it.
             let step = slice.records().div_ceil(SAMPLE / 2).max(1) as usize;
             while reader.next_block(&mut block)? && sample.len() < SAMPLE as usize * words {
@@ -114,24 +119,23 @@ impl Exploration<'_> {
     /// belong now, those in its files as well.
     pub(super) fn evict(&mut self, refined: Option<Refined>) -> Result<(), Trouble> {
         let split = refined.as_ref().map(|refined| refined.old);
-        // What lies in many slices is written anew as one, since all of it is in RAM.
+        // What lies in many slices goes to the shelf as one, since all of it is in RAM.
         let mut anew = Vec::new();
         for &number in self.resident.partitions.iter().filter(|&&number| Some(number) != split) {
-            let closed = &mut self.parts.partitions[number as usize].closed;
-            if closed.len() > MANY_CLOSED {
+            let partition = &mut self.parts.partitions[number as usize];
+            if partition.closed.len() > MANY_CLOSED {
                 anew.push(number);
-                closed.clear();
+                partition.closed.clear();
+                self.shelf.take(partition, RunKind::Closed);
             }
         }
-        let written = self.write_resident(RunKind::Closed, &anew, &refined)?
-            + self.write_resident(RunKind::Frontier, &anew, &refined)?;
-        self.figures.search.writes += written;
+        self.shelve_resident(&anew, &refined)?;
         self.resident.clear()?;
         if let Some(refined) = refined {
             self.move_files(&refined)?;
         }
         // Looking at all partitions is not for every visit.
-        let written = self.ledger.disk().traffic.bytes_written();
+        let written = self.bytes_moved().1;
         if written.saturating_sub(self.tidied.0) < self.tidied.1 { Ok(()) } else { self.tidy() }
     }
 
@@ -142,13 +146,12 @@ impl Exploration<'_> {
             self.dealer.begin(payload_of(kind));
             let (mut block, mut moved) = (Vec::new(), 0);
             for number in 0..self.parts.partitions.len() {
-                let slices = self.parts.partitions[number].of_kind(kind);
-                let is_scattered = kind == RunKind::Candidates && slices.len() > MANY_QUEUED;
-                let is_untidy = |slice: &mut RunSlice| untidy.contains(slice.run().name());
-                let old: Vec<RunSlice> =
-                    slices.extract_if(.., |slice| is_scattered || is_untidy(slice)).collect();
+                let partition = &mut self.parts.partitions[number];
+                let is_scattered = kind == RunKind::Candidates && partition.queue.len() > MANY_QUEUED;
+                let old = partition.take(kind, |slice| is_scattered || untidy.contains(slice.run().name()));
+                let io = self.io.clone();
                 for slice in old {
-                    let mut reader = SliceScan::open(&slice)?;
+                    let mut reader = SliceScan::open(&slice, &io)?;
                     while reader.next_block(&mut block)? {
                         let stride = self.task.space.words() + payload_of(kind);
                         self.figures.search.reads += (block.len() / stride) as u64;
@@ -163,43 +166,39 @@ impl Exploration<'_> {
             self.figures.search.writes += moved + self.deal(kind, None)?;
         }
         let used: u64 = self.parts.partitions.iter().flat_map(|p| p.slices()).map(RunSlice::bytes).sum();
-        self.tidied = (self.ledger.disk().traffic.bytes_written(), used / 4 + LITTLE_WRITTEN);
+        self.tidied = (self.bytes_moved().1, used / 4 + LITTLE_WRITTEN);
         Ok(())
     }
 
-    /// Writes the states in RAM that no file holds: those expanded, as [`RunKind::Closed`], or those still to be.
-    fn write_resident(
-        &mut self,
-        kind: RunKind,
-        anew: &[u32],
-        refined: &Option<Refined>,
-    ) -> Result<u64, Trouble> {
-        let range = match kind {
-            RunKind::Closed => 0..self.resident.expanded,
-            _ => self.resident.expanded..self.resident.len(),
-        };
-        self.dealer.begin(payload_of(kind));
-        let (mut written, mut record) = (0, Vec::new());
-        for at in range {
-            let is_written = self.resident.origin(at) == Origin::File;
-            if is_written && anew.is_empty() {
+    /// Puts the states in RAM that are neither in files nor on shelves onto shelves.
+    fn shelve_resident(&mut self, anew: &[u32], refined: &Option<Refined>) -> Result<(), Trouble> {
+        let mut record = Vec::new();
+        for at in 0..self.resident.len() {
+            let is_kept = self.resident.origin(at) == Origin::File;
+            let owner = self.resident.owner(at);
+            if is_kept && (anew.is_empty() || !anew.contains(&owner)) {
                 continue;
             }
             let state = self.resident.state(at);
-            let partition = self.parts.diagram.partition(&self.splitting.components, state);
-            if is_written && !anew.contains(&partition) {
-                continue;
+            let partition = match refined {
+                Some(refined) if refined.old == owner => {
+                    self.parts.diagram.partition(&self.splitting.components, state)
+                }
+                _ => owner,
+            };
+            if partition != owner {
+                self.parts.partitions[partition as usize].states += 1;
             }
             record.clear();
+            let kind = if at < self.resident.expanded { RunKind::Closed } else { RunKind::Frontier };
             if kind != RunKind::Closed {
                 record.extend(self.resident.number(at));
             }
             record.extend_from_slice(state);
-            if self.dealer.add(partition, &record) {
-                written += self.deal(kind, refined.as_ref())?;
-            }
+            self.shelf.put((partition, kind), &record, &mut self.parts.partitions)?;
+            self.figures.search.writes += 1;
         }
-        Ok(written + self.deal(kind, refined.as_ref())?)
+        Ok(())
     }
 
     /// Gives each partition its share of the dealer's chunk.
@@ -211,17 +210,18 @@ impl Exploration<'_> {
             if is_new && kind != RunKind::Candidates {
                 partition.states += slice.records();
             }
-            partition.of_kind(kind).push(slice);
+            partition.give(kind, slice);
         })
     }
 
     /// Distributes the files and the queue of a partition that was split over the new ones.
     fn move_files(&mut self, refined: &Refined) -> Result<(), Trouble> {
         let began = Instant::now();
-        let traffic = self.ledger.disk().traffic.clone();
-        let before = (traffic.bytes_read(), traffic.bytes_written());
+        let before = self.bytes_moved();
+        let io = self.io.clone();
+        let io_before = io.seconds();
         let old = std::mem::take(&mut self.parts.partitions[refined.old as usize]);
-        self.parts.partitions[refined.old as usize].buffered = old.buffered;
+        self.move_shelves(&old);
         for (kind, slices) in
             [(RunKind::Closed, old.closed), (RunKind::Frontier, old.open), (RunKind::Candidates, old.queue)]
         {
@@ -230,7 +230,7 @@ impl Exploration<'_> {
             self.dealer.begin(payload);
             let (mut block, mut written) = (Vec::new(), 0);
             for slice in slices {
-                let mut reader = SliceScan::open(&slice)?;
+                let mut reader = SliceScan::open(&slice, &io)?;
                 while reader.next_block(&mut block)? {
                     self.figures.reorganisation.reads += (block.len() / stride) as u64;
                     for record in block.chunks_exact(stride) {
@@ -243,12 +243,28 @@ impl Exploration<'_> {
             }
             self.figures.reorganisation.writes += written + self.deal(kind, Some(refined))?;
         }
-        let (diagram, components) = (&self.parts.diagram, &self.splitting.components);
-        self.queues
-            .redirect(refined.old, &mut self.parts.partitions, |state| diagram.partition(components, state));
-        self.figures.reorganisation.bytes_read += traffic.bytes_read() - before.0;
-        self.figures.reorganisation.bytes_written += traffic.bytes_written() - before.1;
+        let after = self.bytes_moved();
+        self.figures.reorganisation.bytes_read += after.0 - before.0;
+        self.figures.reorganisation.bytes_written += after.1 - before.1;
         self.figures.reorganisation.seconds += began.elapsed().as_secs_f64();
+        self.figures.reorganisation.io_seconds += io.seconds() - io_before;
         Ok(())
+    }
+
+    /// Distributes what a partition that was split has on its shelves. It takes no more room there than before.
+    fn move_shelves(&mut self, old: &Partition) {
+        for kind in [RunKind::Closed, RunKind::Frontier, RunKind::Candidates] {
+            let payload = payload_of(kind);
+            let records = old.shelved(kind).chunks_exact(self.task.space.words() + payload);
+            let is_in_queue = kind == RunKind::Candidates;
+            for record in records {
+                let to = self.parts.diagram.partition(&self.splitting.components, &record[payload..]);
+                let partition = &mut self.parts.partitions[to as usize];
+                partition.shelve(kind, record);
+                partition.states += u64::from(!is_in_queue);
+                self.figures.reorganisation.reads += u64::from(!is_in_queue);
+                self.figures.reorganisation.writes += u64::from(!is_in_queue);
+            }
+        }
     }
 }

@@ -25,11 +25,16 @@ pub(super) enum Origin {
     Reopened(usize),
 }
 
+/// Bytes beside a state: a number if it was reopened, and its partition.
+const BESIDE: u64 = 8 + 4;
+
 /// What is in RAM.
 pub(super) struct Resident {
     table: StateTable,
     segments: Vec<Segment>,
     numbers: Vec<u64>,
+    /// The partition of each state, which says more cheaply than the diagram where it goes.
+    owners: Vec<u32>,
     /// Everything before this position is expanded.
     pub(super) expanded: u64,
     /// Which partitions.
@@ -47,15 +52,15 @@ impl Resident {
     /// A table within `bytes`; it never takes more than `most` states.
     pub(super) fn new(words: usize, bytes: u64, most: u64, governor: &Governor) -> Result<Self, OverBudget> {
         // The table needs at most 20 bytes for a state besides the state: its index grows by doubling, up to 19.7.
-        // Numbers of reopened states take 8.
-        let fits = bytes / 20 * 19 / (words as u64 * 8 + 28);
+        let fits = bytes / 20 * 19 / (words as u64 * 8 + 20 + BESIDE);
         let fits = fits.max(4);
         let bound = fits.min(most).max(4);
-        let memory = governor.try_reserve(bound * 8, "numbers of states")?;
+        let memory = governor.try_reserve(bound * BESIDE, "numbers of states")?;
         Ok(Resident {
-            table: StateTable::new(words, 0, 1, &governor.part(bytes - bound * 8))?,
+            table: StateTable::new(words, 0, 1, &governor.part(bytes - bound * BESIDE))?,
             segments: Vec::new(),
             numbers: Vec::new(),
+            owners: Vec::new(),
             expanded: 0,
             partitions: Vec::new(),
             here: Vec::new(),
@@ -65,10 +70,15 @@ impl Resident {
         })
     }
 
+    /// Bytes that it takes when it is full.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bound * (8 * self.table.words() as u64 + 20 + BESIDE)
+    }
+
     /// Raises the bound so that more than this many states fit; `false` where memory has no room for them.
     pub(super) fn enlarge(&mut self, states: u64) -> bool {
         let bound = states.saturating_mul(2).max(self.bound).min(self.fits);
-        let is_larger = bound > states && self.memory.try_resize(bound * 8).is_ok();
+        let is_larger = bound > states && self.memory.try_resize(bound * BESIDE).is_ok();
         if is_larger {
             self.bound = bound;
         }
@@ -116,15 +126,32 @@ impl Resident {
         self.table.expect(states.min(self.room()))
     }
 
-    /// Adds states that are not there yet; `added` is told which.
-    pub(super) fn insert(&mut self, states: &[u64], mut added: impl FnMut(usize)) -> Result<(), OverBudget> {
-        self.table.insert_all(states, |_, _| {}, |n, _| added(n))
+    /// Adds states that are not there yet; `added` is told which, and says of what partition they are.
+    pub(super) fn insert(
+        &mut self,
+        states: &[u64],
+        mut added: impl FnMut(usize) -> u32,
+    ) -> Result<(), OverBudget> {
+        let owners = &mut self.owners;
+        self.table.insert_all(states, |_, _| {}, |n, _| owners.push(added(n)))
     }
 
-    /// Adds a state that an earlier visit found, with its number.
-    pub(super) fn reopen(&mut self, number: u64, state: &[u64]) -> Result<(), OverBudget> {
-        let numbers = &mut self.numbers;
-        self.table.insert_all(state, |_, _| {}, |_, _| numbers.push(number))
+    /// Adds states of a partition that an earlier visit found, each behind its number.
+    pub(super) fn reopen_all(&mut self, records: &[u64], partition: u32) -> Result<(), OverBudget> {
+        let (numbers, owners) = (&mut self.numbers, &mut self.owners);
+        for record in records.chunks_exact(self.table.words() + 1) {
+            let added = |_, _| {
+                numbers.push(record[0]);
+                owners.push(partition);
+            };
+            self.table.insert_all(&record[1..], |_, _| {}, added)?;
+        }
+        Ok(())
+    }
+
+    /// The partition of the state at a position, as it was when the state arrived.
+    pub(super) fn owner(&self, at: u64) -> u32 {
+        self.owners[at as usize]
     }
 
     /// How many reopened states there are.
@@ -160,6 +187,7 @@ impl Resident {
     pub(super) fn clear(&mut self) -> Result<(), OverBudget> {
         self.segments.clear();
         self.numbers.clear();
+        self.owners.clear();
         self.expanded = 0;
         self.partitions.clear();
         self.here.clear();

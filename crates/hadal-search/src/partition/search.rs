@@ -4,12 +4,13 @@ use super::PartitionOptions;
 use super::component::{Component, components};
 use super::diagram::Diagram;
 use super::figures::{PartitionFigures, PartitionSizes};
-use super::files::{self, Dealer, Partition};
+use super::files::{self, Dealer, Io, Partition};
 use super::heuristic::Chooser;
 use super::queue::Queues;
 use super::record::{self, Files, SECTION, SearchRecord, names};
 use super::resident::Resident;
 use super::sample::take_sample;
+use super::shelf::Shelf;
 use super::trail::{ROOT, Trail};
 use super::visit::VisitEnd;
 use crate::explore::{Phase, Progress, Setting};
@@ -20,16 +21,17 @@ use crate::layered::Trouble;
 use crate::layered::ledger::{Ledger, Standing};
 use crate::report::{DiskFigures, Particular, Report, Stage, StopReason, Verdict, Violation};
 use crate::run::{Answer, Buffers, COMPLETE, RUNNING, complete, run_options, status};
-use hadal_store::run::{RunFile, RunSlice};
+use hadal_store::run::{RunFile, RunKind, RunSlice};
 use hadal_store::vfs::CachedFolder;
 use hadal_store::{Governor, Reservation};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 /// Shares of the budget, in percent; the rest is for streams to and from files, and for what is known of partitions.
 const RESIDENT_SHARE: u64 = 45;
 const QUEUE_SHARE: u64 = 15;
-const SORT_SHARE: u64 = 12;
+const SORT_SHARE: u64 = 8;
+/// States that left RAM lately.
+const SHELF_SHARE: u64 = 4;
 const TRAIL_SHARE: u64 = 3;
 /// Files that were written lately.
 const RECENT_SHARE: u64 = 5;
@@ -37,8 +39,13 @@ const RECENT_SHARE: u64 = 5;
 const PARTITION_BYTES: u64 = 256;
 /// What a transition counts as, its part in reading and writing included: about nanoseconds.
 const TRANSITION_WORK: u64 = 120;
-/// Commits take at most one part in so many of the time.
-const COMMIT_PART: u32 = 20;
+/// Commits are spaced by work, so that the same search does the same every time. In its unit: a record that is read or
+/// written, and for a commit a file and a partition that is described.
+const RECORD_WORK: u64 = 60;
+const FILE_WORK: u64 = 4_000_000;
+const PARTITION_WORK: u64 = 2000;
+/// Commits take at most one part in so many of the work.
+const COMMIT_PART: u64 = 20;
 
 /// A partitioned search under way.
 pub(super) struct Exploration<'a> {
@@ -52,14 +59,18 @@ pub(super) struct Exploration<'a> {
     pub(super) queues: Queues,
     pub(super) trail: Trail,
     pub(super) dealer: Dealer,
+    pub(super) shelf: Shelf,
+    /// Time spent on files in this sitting.
+    pub(super) io: Io,
     pub(super) lane: Lane<'a>,
     pub(super) figures: PartitionFigures,
     /// What earlier sittings did.
     before: Before,
     /// Bytes written when files were last looked after, and how many more there may be before they are again.
     pub(super) tidied: (u64, u64),
-    committed: Instant,
-    commit_took: Duration,
+    /// The work that was done at the last commit, and the work that it was.
+    committed: u64,
+    commit_work: u64,
     /// Whether anything is committed.
     can_be_resumed: bool,
     partition_memory: Reservation,
@@ -114,7 +125,7 @@ impl<'a> Exploration<'a> {
         let actions = ledger.record().map_or(Vec::new(), |run| run.actions);
         let options = PartitionOptions { heuristic: record.heuristic, ..options.clone() };
         let mut new = Self::new(setting, options, ledger)?;
-        new.parts.diagram = record.diagram;
+        new.parts.diagram = record.diagram.prepared(&new.splitting.components);
         new.make_partitions()?;
         let disk = new.dealer.disk().clone();
         let (bare, with_word) = (new.dealer.options(0), new.dealer.options(1));
@@ -166,11 +177,13 @@ impl<'a> Exploration<'a> {
         let half = options.resident_states.map_or(u64::MAX, |states| states / 2);
         let resident = Resident::new(words, share(RESIDENT_SHARE), half, governor)?;
         // A bound in states leaves memory for what the operating system would remember of files elsewhere.
-        let recent = match options.resident_states {
-            Some(_) => share(RESIDENT_SHARE).saturating_sub(resident.bound * (8 * words as u64 + 28)),
-            None => share(RECENT_SHARE),
+        let spare = match options.resident_states {
+            Some(_) if !options.may_overflow => share(RESIDENT_SHARE).saturating_sub(resident.bytes()),
+            _ => 0,
         };
-        let recent = governor.part(recent);
+        let recent = governor.part(if spare > 0 { spare / 2 } else { share(RECENT_SHARE) });
+        let shelved = share(SHELF_SHARE) + spare / 2;
+        let io = Io::default();
         let disk = ledger.disk().through(|folder| Arc::new(CachedFolder::new(folder, recent)));
         let figures = PartitionFigures {
             heuristic: options.heuristic.name().to_owned(),
@@ -183,16 +196,18 @@ impl<'a> Exploration<'a> {
             splitting: Splitting { chooser, updates: vec![0; components.len()], components },
             parts: Parts { diagram: Diagram::new(), partitions: vec![Partition::default()] },
             resident,
-            queues: Queues::new(&disk, run_options, share(QUEUE_SHARE), half)?,
+            queues: Queues::new(&disk, run_options, (share(QUEUE_SHARE), half), &io)?,
             trail: Trail::new(&disk, run_options, share(TRAIL_SHARE))?,
-            dealer: Dealer::new(&disk, run_options, share(SORT_SHARE))?,
+            dealer: Dealer::new(&disk, run_options, share(SORT_SHARE), &io)?,
+            shelf: Shelf::new(&disk, run_options, shelved, &io)?,
+            io,
             lane: Lane::new(task, Parents::Kept),
             figures,
             before: Before { counts: Counts::zero(task.space), ..Before::default() },
             tidied: (0, 0),
-            committed: Instant::now(),
+            committed: 0,
+            commit_work: 0,
             can_be_resumed: false,
-            commit_took: Duration::ZERO,
             partition_memory: governor.empty("partitions"),
             is_paused: false,
             task,
@@ -335,18 +350,21 @@ impl<'a> Exploration<'a> {
     }
 
     fn commit_if_due(&mut self) -> Result<(), Trouble> {
-        let spacing = self.options.commit_every.max(self.commit_took * COMMIT_PART);
+        let spacing = self.options.commit_every.as_nanos() as u64;
+        let spacing = spacing.max(self.commit_work * COMMIT_PART);
         // A search that goes on to disk can be resumed from then on.
-        if !self.can_be_resumed || self.committed.elapsed() >= spacing {
-            self.commit(RUNNING)
-        } else {
-            Ok(())
-        }
+        if !self.can_be_resumed || self.since_commit() >= spacing { self.commit(RUNNING) } else { Ok(()) }
     }
 
-    /// How long nothing was committed.
-    pub(super) fn since_commit(&self) -> Duration {
-        self.committed.elapsed()
+    /// The work since the last commit, what partitions cost included.
+    pub(super) fn since_commit(&self) -> u64 {
+        self.spent() - self.committed
+    }
+
+    fn spent(&self) -> u64 {
+        let (search, splitting) = (&self.figures.search, &self.figures.reorganisation);
+        let records = search.reads + search.writes + splitting.reads + splitting.writes;
+        self.work() + records * RECORD_WORK
     }
 
     /// Ends the step: the next one expands what is in RAM.
@@ -356,7 +374,7 @@ impl<'a> Exploration<'a> {
 
     /// Makes everything durable. No partition may be in RAM.
     fn commit(&mut self, status: &str) -> Result<(), Trouble> {
-        let began = Instant::now();
+        self.shelf.clear(&mut self.parts.partitions)?;
         self.tidy()?;
         self.trail.flush()?;
         let queues = self.queues.copy_to_disk(&mut self.parts.partitions)?;
@@ -380,12 +398,14 @@ impl<'a> Exploration<'a> {
         let shared = files::files(&self.parts.partitions).into_values().map(|(run, _)| run);
         let runs = shared.chain(self.trail.files()).chain(&queues).collect();
         let section = serde_json::to_vec(&record)?;
+        let (files_committed, partitions_described) =
+            (record.files.len() as u64, record.partitions.len() as u64);
         let (states, transitions) = (self.trail.len(), record.transitions);
         let actions = counts.actions(self.task.space);
         let standing = Standing { status, states, transitions, covers: &counts.covers, actions, seconds };
-        self.ledger.commit_section((SECTION, section), runs, standing)?;
-        self.commit_took = began.elapsed();
-        self.committed = Instant::now();
+        self.io.measure(|| self.ledger.commit_section((SECTION, section), runs, standing))?;
+        self.commit_work = files_committed * FILE_WORK + partitions_described * PARTITION_WORK;
+        self.committed = self.spent();
         self.can_be_resumed = true;
         Ok(())
     }
@@ -404,13 +424,21 @@ impl<'a> Exploration<'a> {
         counts
     }
 
+    /// Bytes of runs read and written. Manifests are not counted: their lengths depend on how long seconds are when
+    /// written out.
+    pub(super) fn bytes_moved(&self) -> (u64, u64) {
+        let traffic = &self.ledger.disk().traffic;
+        let of_kinds = RunKind::ALL.map(|kind| traffic.of_kind(kind));
+        of_kinds.iter().fold((0, 0), |(read, written), kind| (read + kind.0, written + kind.1))
+    }
+
     /// The figures, with what earlier sittings did.
     fn figures_now(&self) -> PartitionFigures {
         let mut figures = self.figures.clone();
-        let traffic = &self.ledger.disk().traffic;
-        figures.search.bytes_read = traffic.bytes_read().saturating_sub(figures.reorganisation.bytes_read);
-        figures.search.bytes_written =
-            traffic.bytes_written().saturating_sub(figures.reorganisation.bytes_written);
+        let (read, written) = self.bytes_moved();
+        figures.search.bytes_read = read.saturating_sub(figures.reorganisation.bytes_read);
+        figures.search.bytes_written = written.saturating_sub(figures.reorganisation.bytes_written);
+        figures.search.io_seconds = self.io.seconds() - figures.reorganisation.io_seconds;
         figures.search = figures.search + self.before.search;
         figures.reorganisation = figures.reorganisation + self.before.reorganisation;
         figures.search.seconds = self.seconds() - figures.reorganisation.seconds;

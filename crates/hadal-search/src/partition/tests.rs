@@ -1,6 +1,6 @@
 //! What holds inside a partitioned search (Evangelista and Kristensen 2011): between visits, and across a refinement.
 
-use super::files::SliceScan;
+use super::files::{Io, SliceScan};
 use super::search::Exploration;
 use super::*;
 use crate::layered::ledger::Ledger;
@@ -95,7 +95,8 @@ fn exploring(heuristic: Heuristic, check: impl FnOnce(Exploration)) {
 fn states_in(slices: &[RunSlice], payload: usize) -> Vec<u64> {
     let (mut all, mut block) = (Vec::new(), Vec::new());
     for slice in slices {
-        let mut reader = SliceScan::open(slice).unwrap();
+        let io = Io::default();
+        let mut reader = SliceScan::open(slice, &io).unwrap();
         while reader.next_block(&mut block).unwrap() {
             all.extend(block.chunks_exact(1 + payload).map(|record| record[payload]));
         }
@@ -109,6 +110,7 @@ fn partitions_partition_the_visited_set() {
         exploring(heuristic, |mut exploration| {
             while exploration.go_on(1000).unwrap().is_none() {}
             exploration.evict(None).unwrap();
+            exploration.shelf.clear(&mut exploration.parts.partitions).unwrap();
             let mut seen = BTreeSet::new();
             for (number, partition) in exploration.parts.partitions.iter().enumerate() {
                 let states = states_in(&partition.closed, 0);
@@ -135,6 +137,7 @@ fn a_refinement_writes_only_files_of_the_partition_that_is_split() {
             assert!(exploration.visit_one(u64::MAX).unwrap().is_none());
         }
         exploration.evict(None).unwrap();
+        exploration.shelf.clear(&mut exploration.parts.partitions).unwrap();
         let files = |exploration: &Exploration| -> Vec<BTreeSet<(String, u64)>> {
             let place = |slice: &RunSlice| (slice.run().name().to_owned(), slice.place().offset);
             let names = |p: &super::files::Partition| p.slices().map(place).collect();

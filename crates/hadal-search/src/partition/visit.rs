@@ -7,13 +7,13 @@ use super::trail::step;
 use crate::finding::Finding;
 use crate::layered::Trouble;
 use crate::report::StopReason;
+use hadal_store::run::RunKind;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 /// Successors that are placed together.
 const BATCH: usize = 512;
-/// A visit that takes longer is left for a commit.
-const LONGEST_VISIT: Duration = Duration::from_secs(600);
+/// A visit that takes more work since the last commit is left for another.
+const LONGEST_VISIT: u64 = 600_000_000_000;
 
 /// How a visit ended.
 pub(super) enum VisitEnd {
@@ -45,26 +45,30 @@ impl Exploration<'_> {
         let words = self.task.space.words();
         let mut block = Vec::new();
         let partition = &mut self.parts.partitions[number as usize];
-        self.figures.swaps += u64::from(!partition.closed.is_empty() || !partition.open.is_empty());
+        self.figures.swaps += u64::from(partition.states > 0);
         self.resident.join(number);
         self.resident.expect(partition.states + partition.pending())?;
         self.resident.begin(Origin::File);
+        let shelved = partition.shelved(RunKind::Closed);
+        self.figures.search.reads += (shelved.len() / words) as u64;
+        self.resident.insert(shelved, |_| number)?;
         for slice in &partition.closed {
-            let mut reader = SliceScan::open(slice)?;
+            let mut reader = SliceScan::open(slice, &self.io)?;
             while reader.next_block(&mut block)? {
                 self.figures.search.reads += (block.len() / words) as u64;
-                self.resident.insert(&block, |_| {})?;
+                self.resident.insert(&block, |_| number)?;
             }
         }
         self.resident.expanded = self.resident.len();
         self.resident.begin(Origin::Reopened(self.resident.reopened()));
-        for slice in std::mem::take(&mut partition.open) {
-            let mut reader = SliceScan::open(&slice)?;
+        let shelved = self.shelf.take(partition, RunKind::Frontier);
+        self.figures.search.reads += (shelved.len() / (words + 1)) as u64;
+        self.resident.reopen_all(&shelved, number)?;
+        for slice in partition.take(RunKind::Frontier, |_| true) {
+            let mut reader = SliceScan::open(&slice, &self.io)?;
             while reader.next_block(&mut block)? {
                 self.figures.search.reads += (block.len() / (words + 1)) as u64;
-                for record in block.chunks_exact(words + 1) {
-                    self.resident.reopen(record[0], &record[1..])?;
-                }
+                self.resident.reopen_all(&block, number)?;
             }
         }
         self.resident.begin(Origin::Found(self.trail.len()));
@@ -76,7 +80,8 @@ impl Exploration<'_> {
         let words = self.task.space.words();
         let mut block = Vec::new();
         while let Some(slice) = self.parts.partitions[number as usize].queue.last().cloned() {
-            let mut reader = SliceScan::open(&slice)?;
+            let io = self.io.clone();
+            let mut reader = SliceScan::open(&slice, &io)?;
             while reader.next_block(&mut block)? {
                 self.figures.search.reads += (block.len() / (words + 1)) as u64;
                 if !self.admit_records(number, &block)? {
@@ -84,25 +89,20 @@ impl Exploration<'_> {
                     return Ok(());
                 }
             }
-            self.parts.partitions[number as usize].queue.pop();
+            self.parts.partitions[number as usize].pop_queue();
         }
-        let (mut at, mut batch) = (0, Vec::new());
-        let mut has_room = true;
-        while has_room
-            && self.queues.take_batch(
-                (number, &mut self.parts.partitions[number as usize]),
-                &mut at,
-                &mut batch,
-            )
-        {
-            has_room = self.admit_records(number, &batch)?;
-        }
-        self.queues.close_gaps();
-        if !has_room {
-            for record in batch.chunks_exact(words + 1) {
-                self.figures.search.writes +=
-                    self.queues.push(number, record[0], &record[1..], &mut self.parts.partitions)?;
+        let queued = self.queues.take(&mut self.parts.partitions[number as usize]);
+        let mut batches = queued.chunks(BATCH * (words + 1));
+        let mut left: &[u64] = &[];
+        for batch in batches.by_ref() {
+            if !self.admit_records(number, batch)? {
+                left = batch;
+                break;
             }
+        }
+        for record in std::iter::once(left).chain(batches).flat_map(|batch| batch.chunks_exact(words + 1)) {
+            self.figures.search.writes +=
+                self.queues.push(number, record[0], &record[1..], &mut self.parts.partitions)?;
         }
         Ok(())
     }
@@ -129,7 +129,10 @@ impl Exploration<'_> {
             let now = (local.steps.len() - done).min(self.resident.room() as usize);
             added.clear();
             let states = &local.states[done * words..(done + now) * words];
-            self.resident.insert(states, |n| added.push(done + n))?;
+            self.resident.insert(states, |n| {
+                added.push(done + n);
+                local.partitions[done + n]
+            })?;
             for &n in &added {
                 self.trail.push(local.steps[n])?;
                 self.parts.partitions[local.partitions[n] as usize].states += 1;
