@@ -31,6 +31,7 @@ pub mod stmt;
 pub mod system;
 pub mod text;
 pub mod timed;
+pub mod trail;
 pub mod units;
 pub mod validate;
 pub mod visit;

@@ -129,6 +129,10 @@ impl Outcome {
             }
             Some(paths) => lines.push(format!("  {} shortest paths lead there", grouped(paths))),
         }
+        if let Some(of) = self.traces.trail_length {
+            let steps = self.traces.trace_length.map_or("-".to_owned(), grouped);
+            lines.push(format!("  steps: {steps}; of the trail: {}", grouped(of)));
+        }
         if let Some(cost) = self.traces.cost {
             let cheapest = self.details.directed.as_ref().is_some_and(|figures| figures.found_cheapest);
             let proved =

@@ -404,3 +404,59 @@ fn costs_from_the_command_line_are_counted_in_every_language() {
     let aimless = hadal(&["check", model.as_str(), "--cost", "2"]).expect_code(2);
     assert!(aimless.stderr.contains("--order astar"), "{}", aimless.stderr);
 }
+
+/// Writes the trace that depth-first search finds, and gives its length.
+fn deep_trail(model: &str, arguments: &[&str], path: &str) -> u64 {
+    let found = check(model, &[&["--order", "dfs"], arguments].concat(), 1);
+    std::fs::write(path, found.to_string()).expect("a trail can be written");
+    found["trace_length"].as_u64().expect("a trail")
+}
+
+#[test]
+fn a_trail_is_shortened_to_a_shortest_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trail = folder.path().join("trail.json").display().to_string();
+    // Philosophers are stuck once each of them has a fork.
+    for (model, given, shortest) in
+        [("philosophers.mdve", &["-D", "N=6"][..], 6), ("crossing.dve", &[], 4), ("lease.m", &[], 15)]
+    {
+        let long = deep_trail(model, given, &trail);
+        let ask = |more: &[&str]| check(model, &[given, &["--shorten", &trail], more].concat(), 1);
+        let found = ask(&[]);
+        let length = found["trace_length"].as_u64().expect("a trace");
+        assert_eq!(found["trail_length"].as_u64(), Some(long), "{model}");
+        assert!(length <= long && found["trace"]["shortest"] == true, "{model}: {length} of {long}");
+        assert_eq!(ask(&["--strategy", "bfs"])["trace_length"], length, "{model}");
+        let end = |of: &Value| {
+            of["trace"]["steps"].as_array().and_then(|steps| steps.last()?["key"].as_str().map(str::to_owned))
+        };
+        let wanted: Value =
+            serde_json::from_str(&std::fs::read_to_string(&trail).expect("it is there")).expect("JSON");
+        assert_eq!(end(&found), end(&wanted), "{model}");
+        assert_eq!(length, shortest, "{model}");
+    }
+}
+
+#[test]
+fn a_trail_that_cannot_be_shortened_is_refused_with_a_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trail = folder.path().join("trail.json").display().to_string();
+    deep_trail("philosophers.mdve", &["-D", "N=4"], &trail);
+    let model = bundled_model("philosophers.mdve");
+    let refused = |more: &[&str], reason: &str| {
+        let run = hadal(&[&["check", model.as_str(), "--shorten"], more].concat()).expect_code(2);
+        assert!(run.stderr.contains(reason), "{more:?}: {}", run.stderr);
+    };
+    refused(&[&trail, "--property", "some"], "--property does not go with --shorten");
+    refused(&[&trail, "--ltl", "[] true"], "--ltl");
+    refused(&[&trail, "--deadlock", "on"], "--deadlock");
+    refused(&[&trail, "-D", "N=9"], "does not end in a state of this model");
+    std::fs::write(&trail, "{}").expect("it can be written");
+    refused(&[&trail], "holds no trace");
+    let looping = r#"{"steps": [{"key": "0"}], "violation": {"kind": "cycle"}}"#;
+    std::fs::write(&trail, looping).expect("it can be written");
+    refused(&[&trail], "--lasso shortest");
+    let elsewhere = r#"{"steps": [{"key": "ffffffffffffffff"}], "violation": {"kind": "deadlock"}}"#;
+    std::fs::write(&trail, elsewhere).expect("it can be written");
+    refused(&[&trail], "does not end in a state of this model");
+}

@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// What is asked of a model.
 #[derive(Args, Clone, Debug, Default)]
@@ -17,6 +18,10 @@ pub struct AskedArgs {
     /// error of the model itself ends the series.
     #[arg(id = "continue", long = "continue", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub several: Option<u32>,
+    /// Look for the last state of the trace in this file (`--trace json` or `--json` of an earlier check), and for
+    /// nothing else, by a shortest way: as with --order astar, unless an order, --find or a strategy is given.
+    #[arg(long, value_name = "TRAIL")]
+    pub shorten: Option<PathBuf>,
     /// Properties that an earlier search of the same command answered.
     #[arg(skip)]
     pub settled: Vec<String>,

@@ -27,6 +27,8 @@ pub struct About {
     property: Vec<String>,
     deadlock: Option<Deadlock>,
     #[serde(default)]
+    shorten: Option<PathBuf>,
+    #[serde(default)]
     strategy: Option<Strategy>,
     #[serde(default)]
     formulas: Formulas,
@@ -65,6 +67,7 @@ impl About {
             merge: args.model.merge,
             property: args.asked.property.clone(),
             deadlock: args.asked.deadlock,
+            shorten: args.asked.shorten.as_deref().map(absolute),
             strategy: Some(args.storing.strategy),
             formulas: args.formulas.clone(),
             running: args.running.clone(),
@@ -120,6 +123,7 @@ impl From<About> for CheckArgs {
                 property: about.property,
                 deadlock: about.deadlock,
                 several: None,
+                shorten: about.shorten,
                 settled: about.settled,
             },
             formulas: about.formulas,

@@ -3,6 +3,7 @@
 use super::about::About;
 use super::present::{outcome, show};
 use super::several::{Found, with_rest};
+use super::shorten;
 use crate::args::{CheckArgs, Deadlock};
 use crate::cluster;
 use crate::export;
@@ -35,6 +36,9 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
                  (docs/timed.md)"
                     .into(),
             ));
+        }
+        if args.asked.shorten.is_some() {
+            return Err(Failure::Usage("--shorten is for models without real time".into()));
         }
         cluster::must_suit(args)?;
         cluster::must_suit_time(args)?;
@@ -81,6 +85,7 @@ fn carry_out(
     // What is asked for by name, formulas on the command line included.
     let mut asked = args.clone();
     asked.asked.property = named;
+    let trail = shorten::ask(&mut asked, &mut loaded.system)?;
     let args = &asked;
     if !loaded.warnings.is_empty() && !args.output.quiet {
         crate::output::aside(format_args!("{}", loaded.warnings));
@@ -148,6 +153,7 @@ fn carry_out(
     outcome.memory.startup_peak_memory_bytes = startup_peak;
     outcome.time.startup_cpu_seconds = startup_cpu;
     outcome.counts.states_before = before;
+    outcome.traces.trail_length = trail;
     outcome.used.settings = args.output.settings.clone();
     outcome.seen.coverage = coverage;
     outcome.details.workers = workers;

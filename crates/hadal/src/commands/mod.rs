@@ -12,6 +12,7 @@ pub(crate) mod present;
 mod report;
 mod runs;
 pub(crate) mod several;
+mod shorten;
 mod simulate;
 mod solve;
 mod sweep;

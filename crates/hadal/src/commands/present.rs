@@ -38,6 +38,7 @@ pub(crate) fn outcome(
     }
     outcome.traces = TraceFigures {
         trace_length: trace.filter(|t| !t.steps.is_empty()).map(TraceView::length),
+        trail_length: None,
         cost,
         shortest_paths,
         loop_length: trace.and_then(TraceView::loop_length),

@@ -71,6 +71,9 @@ pub struct MeasuredFigures {
 pub struct TraceFigures {
     /// Steps of the trace, the initial state not counted.
     pub trace_length: Option<u64>,
+    /// With `--shorten`: steps of the trail to the state that is looked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trail_length: Option<u64>,
     /// What the trace costs, where actions have costs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<u64>,
