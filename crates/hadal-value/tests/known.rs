@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 /// Larger models are left to other tests.
-const MOST_STATES: u64 = 600_000;
+const MOST_STATES: u64 = 250_000;
 
 fn constants(text: &str) -> HashMap<String, Rational> {
     let pairs = text.split(',').filter(|pair| !pair.is_empty());
