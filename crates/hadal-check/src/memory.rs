@@ -1,14 +1,15 @@
 //! How much memory there is, and how much of a budget a model leaves for its search.
 
 use crate::error::CheckError;
+use hadal_exec::compile::code_bytes;
 use hadal_system::units::size;
 
 /// The least budget that may be asked for; a search of a small model goes far in it, others say what they need.
 pub const LEAST_MEMORY: u64 = 1 << 20;
 /// The budget in which every strategy works.
 pub const ENOUGH_MEMORY: u64 = 16 << 20;
-/// What the program and a small model take besides the budget: most of the fixed overhead. Resident, and of that from the
-/// allocator.
+/// What the program and a small model take besides the budget: most of the fixed overhead. Resident, and of that what was
+/// allocated or is machine code.
 const PROGRAM_ALLOWANCE: u64 = 14 << 20;
 const ALLOCATED_ALLOWANCE: u64 = 6 << 20;
 /// A search has this much left beside a large model, or three quarters of a small budget.
@@ -64,7 +65,7 @@ fn allocated() -> Option<u64> {
 /// What the model takes of the budget, in whole megabytes: a search with the same budget is to do the same every time.
 fn model_bytes() -> u64 {
     match allocated() {
-        Some(bytes) => beyond(bytes, ALLOCATED_ALLOWANCE),
+        Some(bytes) => beyond(bytes + code_bytes(), ALLOCATED_ALLOWANCE),
         None => beyond(resident(), PROGRAM_ALLOWANCE),
     }
 }

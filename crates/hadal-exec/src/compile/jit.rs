@@ -9,6 +9,7 @@ use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
 
 use super::CompileError;
 use super::runtime::{self, Context};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A function from the library that compiled code calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,6 +31,16 @@ pub(super) struct Jit {
     pub largest_frame: usize,
     /// Sum over all functions.
     pub all_frames: usize,
+    /// Bytes of machine code made so far.
+    bytes: u64,
+}
+
+/// Bytes of machine code in this process: its memory is not the allocator's.
+static CODE_BYTES: AtomicU64 = AtomicU64::new(0);
+
+/// Bytes of machine code that compiled models of this process hold.
+pub fn code_bytes() -> u64 {
+    CODE_BYTES.load(Ordering::Relaxed)
 }
 
 /// Addresses that are set aside for code; pages are taken as they are needed.
@@ -62,7 +73,7 @@ impl Jit {
         builder.memory_provider(Box::new(room.map_err(|e| CompileError::Host(e.to_string()))?));
         let module = JITModule::new(builder);
         let context = module.make_context();
-        let mut jit = Jit { module, context, helpers: Vec::new(), largest_frame: 0, all_frames: 0 };
+        let mut jit = Jit { module, context, helpers: Vec::new(), largest_frame: 0, all_frames: 0, bytes: 0 };
         for helper in Helper::ALL {
             let signature = jit.signature(helper.parameters(), helper.results());
             let id = jit.module.declare_function(helper.name(), Linkage::Import, &signature)?;
@@ -110,13 +121,14 @@ impl Jit {
         self.context.clear();
         self.context.func = function;
         self.module.define_function(id, &mut self.context)?;
-        if let Some(code) = self.context.compiled_code()
-            && let Some(layout) = code.buffer.frame_layout()
-        {
-            // The return address and the saved frame pointer come on top.
-            let frame = layout.frame_to_fp_offset as usize + 16;
-            self.largest_frame = self.largest_frame.max(frame);
-            self.all_frames += frame;
+        if let Some(code) = self.context.compiled_code() {
+            self.bytes += u64::from(code.buffer.total_size());
+            if let Some(layout) = code.buffer.frame_layout() {
+                // The return address and the saved frame pointer come on top.
+                let frame = layout.frame_to_fp_offset as usize + 16;
+                self.largest_frame = self.largest_frame.max(frame);
+                self.all_frames += frame;
+            }
         }
         Ok(())
     }
@@ -124,7 +136,8 @@ impl Jit {
     /// Makes everything defined executable.
     pub fn finish(mut self) -> Result<Code, CompileError> {
         self.module.finalize_definitions()?;
-        Ok(Code { module: Some(self.module) })
+        CODE_BYTES.fetch_add(self.bytes, Ordering::Relaxed);
+        Ok(Code { module: Some(self.module), bytes: self.bytes })
     }
 }
 
@@ -181,6 +194,7 @@ impl Helper {
 pub(super) struct Code {
     /// `None` only while it is dropped.
     module: Option<JITModule>,
+    bytes: u64,
 }
 
 // SAFETY: after `Jit::finish` nobody changes the module; it only keeps the code's memory alive, and the code itself
@@ -194,6 +208,7 @@ impl Drop for Code {
         if let Some(module) = self.module.take() {
             // SAFETY: every function that is called lives in what owns this code, and borrows it to run.
             unsafe { module.free_memory() }
+            CODE_BYTES.fetch_sub(self.bytes, Ordering::Relaxed);
         }
     }
 }

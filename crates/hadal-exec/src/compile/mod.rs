@@ -37,6 +37,7 @@ use hadal_system::{Check, Layout, ProcessId, PropertyId, Successors, System};
 
 use costs::Cost;
 use driver::Driver;
+pub use jit::code_bytes;
 use jit::{AskFn, Code, Jit};
 use properties::Checker;
 use runtime::Field;

@@ -154,3 +154,16 @@ fn wide_scalars_and_large_aggregates_cross_words() {
     );
     agree(&system, 300);
 }
+
+#[test]
+fn machine_code_is_counted_while_there_is_any() {
+    // Other tests compile meanwhile: theirs only adds.
+    let rules: String = (0..200)
+        .map(|n| format!("rule \"r{n}\" x = {n} ==> begin x := (x * {} + 7) % 256; end;\n", 2 * n + 1))
+        .collect();
+    let system = murphi(&format!("var x: 0..255;\nstartstate begin x := 0; end;\n{rules}"));
+    let layout = Layout::natural(&system);
+    let compiled = Compiled::new(&system, &layout).expect("it compiles");
+    assert!(super::code_bytes() > 200 * 16, "{} bytes", super::code_bytes());
+    drop(compiled);
+}
