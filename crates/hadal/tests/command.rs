@@ -238,14 +238,14 @@ fn the_result_has_the_documented_fields() {
         ["answers", "cost", "discrete", "fastest", "loop_length", "measured", "response", "shortest_among"]
             .map(String::from),
     );
-    fields.extend(["violations", "states_before", "settings", "workers"].map(String::from));
+    fields.extend(["trail_length", "violations", "states_before", "settings", "workers"].map(String::from));
     assert_eq!(
         fields,
         documented("field"),
         "`partition`, `buckets`, `peak_states` and `shortest_paths` belong to some strategies, `cache_distances` to an option, `reductions` to options of its own, `discrete`, `fastest` and `response` \
          to real time, `loop_length`, `answers` and `shortest_among` to infinite runs, \
-         `violations`, `states_before`, `settings` and `workers` to --continue, to resumed runs, to hadal.toml and to \
-         clusters"
+         `trail_length`, `violations`, `states_before`, `settings` and `workers` to --shorten, to --continue, to resumed \
+         runs, to hadal.toml and to clusters"
     );
     assert_eq!(keys(&violated["layers"][0]), documented("field in `layers`"));
     assert_eq!(keys(&violated["layers"][0]["detection"]), documented("field in `detection`"));
