@@ -57,13 +57,19 @@ impl Fan {
         Fan { interrupts: Some((Arc::clone(control), after)), ..self }
     }
 
-    /// The state behind the last one.
+    /// The last state of the third layer.
     fn last(&self) -> u64 {
-        1 + self.side + self.side * self.side
+        self.side + self.side * self.side
+    }
+
+    /// The state behind it: no state is less like it than that one, so whoever looks for its predecessor among similar
+    /// states fires all.
+    fn wrong(&self) -> u64 {
+        !self.last()
     }
 
     fn states(&self) -> u64 {
-        self.last() + 1
+        self.last() + 2
     }
 }
 
@@ -114,8 +120,8 @@ impl Worker for FanWorker<'_> {
             }
             other => {
                 out.push(Label(0), &[0]);
-                if other + 1 == fan.last() {
-                    out.push(Label(1), &[fan.last()]);
+                if other == fan.last() {
+                    out.push(Label(1), &[fan.wrong()]);
                 }
             }
         }
@@ -123,7 +129,7 @@ impl Worker for FanWorker<'_> {
 
     fn check(&mut self, state: &[u64]) -> Check {
         match self.0.properties.first() {
-            Some(property) if property.kind == PropertyKind::Invariant && state[0] == self.0.last() => {
+            Some(property) if property.kind == PropertyKind::Invariant && state[0] == self.0.wrong() => {
                 Check::Hit(PropertyId(0))
             }
             _ => Check::Fine,
@@ -131,7 +137,7 @@ impl Worker for FanWorker<'_> {
     }
 
     fn satisfies(&mut self, state: &[u64], _: PropertyId) -> Option<bool> {
-        Some(state[0] == self.0.last())
+        Some(state[0] == self.0.wrong())
     }
 }
 
