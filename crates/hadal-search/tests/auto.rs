@@ -70,7 +70,7 @@ fn the_numbers_stay_the_same_when_the_table_is_full() {
 fn folded_states_move_on_with_the_same_numbers_however_wide_a_layer_is() {
     // Five words each. The widest layer has a quarter of the states: whole again, it is more than the folded table.
     for torus in [Grid::torus(10, 3), Grid::torus(10, 3).scrambled()] {
-        for (threads, budget) in [(1, 2 << 20), (2, 3 << 20), (1, 4 << 20)] {
+        for (threads, budget) in [(1, 1 << 20), (2, 9 << 17), (1, 5 << 18)] {
             let report = auto(&torus, threads, budget);
             assert_eq!(report.verdict, Verdict::Holds, "{budget}");
             assert_eq!((report.states, report.transitions), (59_049, 20 * 59_049), "{budget}");
@@ -146,7 +146,7 @@ fn a_run_stopped_by_a_limit_resumes_to_the_same_numbers_with_other_threads_and_b
 #[test]
 fn a_run_killed_anywhere_resumes_to_the_same_numbers_or_was_never_committed() {
     let torus = Grid::torus(2, 300).scrambled();
-    let setting = Setting { space: &torus, threads: 1, budget: 2 << 20, limits: Limits::default() };
+    let setting = Setting { space: &torus, threads: 1, budget: 1 << 20, limits: Limits::default() };
     let whole = FaultyFolder::new(Faults::default());
     let report = search(&setting, Arc::new(whole.clone()), Begin::Fresh).unwrap();
     assert_eq!((report.states, report.transitions), (90_000, 360_000));
@@ -177,7 +177,7 @@ fn a_run_killed_anywhere_resumes_to_the_same_numbers_or_was_never_committed() {
 #[test]
 fn a_full_disk_stops_the_run_and_it_goes_on_when_there_is_room() {
     let torus = Grid::torus(2, 300).scrambled();
-    let setting = Setting { space: &torus, threads: 1, budget: 2 << 20, limits: Limits::default() };
+    let setting = Setting { space: &torus, threads: 1, budget: 1 << 20, limits: Limits::default() };
     let mut paused = 0;
     for capacity in (50..1500).step_by(90) {
         let folder = FaultyFolder::new(Faults { capacity: Some(capacity << 10), ..Faults::default() });
@@ -208,8 +208,8 @@ fn a_run_resumed_on_a_disk_that_is_still_full_pauses_again_or_is_relieved_of_old
     // Undirected: the two layers before are enough to know every duplicate.
     let torus = Grid::torus(3, 40).scrambled().padded(6);
     let (mut paused, mut relieved) = (0, 0);
-    for capacity in [300 << 10, 600 << 10, 1200 << 10, 1800 << 10] {
-        let setting = Setting { space: &torus, threads: 1, budget: 4 << 20, limits: Limits::default() };
+    for capacity in (1200..2400).step_by(200).map(|kib| kib << 10) {
+        let setting = Setting { space: &torus, threads: 1, budget: 2 << 20, limits: Limits::default() };
         let folder = FaultyFolder::new(Faults { capacity: Some(capacity), ..Faults::default() });
         let first = search(&setting, Arc::new(folder.clone()), Begin::Fresh).unwrap();
         assert_eq!(first.verdict, Verdict::Stopped(StopReason::DiskFull), "{capacity}");
@@ -341,7 +341,7 @@ fn a_layer_that_is_dropped_for_a_limit_is_not_in_the_diagram_on_disk() {
 #[test]
 fn diagrams_of_every_commit_survive_kills_anywhere() {
     // Commits at each layer, each with a diagram; the run is killed, resumed with another budget, and killed again.
-    let torus = Grid::torus(3, 32);
+    let torus = Grid::torus(3, 48);
     let whole = runs::in_ram(&torus, DeadlockNotion::Off);
     let search = |folder: FaultyFolder, begin, budget| {
         let (question, governor) =
@@ -391,7 +391,7 @@ fn the_reported_violation_does_not_depend_on_when_the_table_is_full() {
     let Verdict::Violated(expected) = &whole.verdict else { panic!("{:?}", whole.verdict) };
     let mut left_table = 0;
     for budget in 6..14 {
-        let report = auto(&grid, 2, budget << 19);
+        let report = auto(&grid, 2, budget << 18);
         let Verdict::Violated(found) = &report.verdict else { panic!("{budget}: {:?}", report.verdict) };
         assert_eq!((found.kind, found.path.last()), (expected.kind, expected.path.last()), "{budget}");
         assert_eq!(found.path.len(), expected.path.len(), "{budget}");

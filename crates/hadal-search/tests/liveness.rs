@@ -285,7 +285,7 @@ fn sweeps_go_on_on_disk_with_the_same_answer() {
     for closed in [false, true] {
         let space = Rings::new(closed);
         let question = Question { deadlock: DeadlockNotion::Off, asked: vec![true] };
-        for megabytes in [64, 6] {
+        for megabytes in [64, 4] {
             let control = Control::new(Limits::default());
             let governor = Governor::new(megabytes << 20);
             let task = SearchTask { space: &space, question: &question, control: &control };
@@ -295,7 +295,7 @@ fn sweeps_go_on_on_disk_with_the_same_answer() {
             let setting = Setting { task, governor: &governor, threads: 2, run: Run::New(&ledger) };
             let report = explore(&Auto, setting).expect("it runs").report;
             assert_eq!(report.states, 24u64.pow(4), "{megabytes} MiB");
-            assert!(report.disk.is_some() == (megabytes == 6), "{megabytes} MiB");
+            assert!(report.disk.is_some() == (megabytes == 4), "{megabytes} MiB");
             match closed {
                 false => assert_eq!(report.verdict, Verdict::Holds, "{megabytes} MiB"),
                 true => {
@@ -406,7 +406,7 @@ fn killed_while_sweeping(space: &Rings, moments: u64) {
     let task = SearchTask { space, question: &question, control: &control };
     let wanted = runs::explored_in_ram(&Breadth, task, &Governor::new(16 << 20), 1);
     let whole = FaultyFolder::new(Faults::default());
-    let report = in_folder(space, &whole, (3 << 20, 1), runs::Begin::Fresh).expect("it runs");
+    let report = in_folder(space, &whole, (2 << 20, 1), runs::Begin::Fresh).expect("it runs");
     assert_eq!(report.verdict, wanted.verdict, "the lasso of a search on disk is that of one in RAM");
     assert!(report.disk.is_some(), "it went to disk");
     let mut dice = Dice(Random::new(space.side));
@@ -415,7 +415,7 @@ fn killed_while_sweeping(space: &Rings, moments: u64) {
     for n in 0..moments {
         let die_at = first + dice.below(last - first);
         let mut folder = FaultyFolder::new(Faults { die_at: Some(die_at), ..Faults::default() });
-        let mut ended = in_folder(space, &folder, (3 << 20, 1 + n as usize % 2), runs::Begin::Fresh);
+        let mut ended = in_folder(space, &folder, (2 << 20, 1 + n as usize % 2), runs::Begin::Fresh);
         for deaths in 0..4 {
             if ended.is_ok() {
                 break;
@@ -425,7 +425,7 @@ fn killed_while_sweeping(space: &Rings, moments: u64) {
             if deaths < 2 {
                 folder.set_faults(Faults { die_at: Some(40 + dice.below(400)), ..Faults::default() });
             }
-            let budget = [3 << 20, 4 << 20, 16 << 20][dice.below(3) as usize];
+            let budget = [2 << 20, 4 << 20, 16 << 20][dice.below(3) as usize];
             ended = in_folder(space, &folder, (budget, 1 + dice.below(3) as usize), runs::Begin::Again);
         }
         let report = ended.unwrap_or_else(|trouble| panic!("killed at {die_at}: {trouble}"));
@@ -504,7 +504,7 @@ fn once_a_cycle_is_known_no_limit_keeps_its_lasso_from_being_shown() {
     let methods: [(&dyn Method, Rings, u64); 3] = [
         (&External::Owcty, Rings { side: 6, ..Rings::new(true) }, 2 << 20),
         (&External::Map, Rings { side: 6, ..Rings::new(true) }, 2 << 20),
-        (&Auto, Rings { side: 18, ..Rings::new(true) }, 3 << 20),
+        (&Auto, Rings { side: 18, ..Rings::new(true) }, 1 << 20),
     ];
     for (n, (method, space, budget)) in methods.into_iter().enumerate() {
         let whole = FaultyFolder::new(Faults::default());

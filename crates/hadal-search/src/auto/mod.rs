@@ -2,6 +2,7 @@
 //! twice when the storage changes, and a search that stops leaves a run to be resumed.
 
 mod moving;
+mod portions;
 
 use crate::exchange::Alone;
 use crate::explore::{Explored, Explorer, Method, Payloads, Phase, Progress, Run, Setting};
@@ -35,7 +36,7 @@ impl Method for Auto {
             _ => {
                 let table = setting.governor.part(moving.table_bytes());
                 At::Table(Following::new(
-                    BreadthWalk::new(setting.task, &table, setting.threads)?.moving_on(moving.folded()),
+                    BreadthWalk::new(setting.task, &table, setting.threads)?.moving_on(),
                 ))
             }
         };

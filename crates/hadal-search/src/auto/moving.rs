@@ -1,6 +1,7 @@
 //! Moving a search from one storage to the next: the table's layers go to the journal, and a detector takes over.
 
 use super::At;
+use super::portions::{self, Portions};
 use crate::exchange::{Exchange, Mailbox};
 use crate::explore::{Run, Setting};
 use crate::firings::Counts;
@@ -9,32 +10,29 @@ use crate::lane::{Lane, Parents};
 use crate::layered::Trouble;
 use crate::layered::cache::{Cache, CacheKind};
 use crate::layered::detector::{Detector, Nothing};
-use crate::layered::journal::Journal;
+use crate::layered::journal::{Aside, Journal, LayerWriter};
 use crate::layered::ledger::{Ledger, Reached, RunRecord, Tally};
 use crate::layered::room::{self, make_fit};
 use crate::layered::snapshot::Snapshot;
 use crate::layered::sweep::{Fallback, Keep, Means, Next, Origin, Partly, Sweep};
 use crate::layered::tabled::{TableDetector, TableRoom};
-use crate::ram::breadth::{self, Begun, TABLE};
+use crate::ram::breadth::{Begun, TABLE};
 use crate::ram::layer::Range;
 use crate::report::{DiskFigures, Report, Stage, StopReason, Verdict};
 use crate::run::storage::{Room, Tier, on_disk};
 use crate::run::{Buffers, RUNNING, closed_set, run_options, sorted_runs, status};
 use hadal_store::error::ReadError;
 use hadal_store::run::RunOptions;
-use hadal_store::shape::RecordShape;
-use hadal_store::sort::{scratch_bytes, sort_records};
 use hadal_store::table::StateTable;
 use hadal_store::vfs::{Disk, at_once};
 use hadal_store::{Governor, OverBudget, Reservation};
 use hadal_system::Ascending;
 
-/// Shares of the budget, in percent. While the table is left, its states without the index, and sorted copies of what is
-/// still to be expanded and of the layer being found stand side by side.
-const TABLE_SHARE: u64 = 45;
-const STATES_SHARE: u64 = 28;
-/// Bytes of a table's index for each state, at least.
-const INDEX_BYTES: u64 = 7;
+/// Shares of the budget, in percent. When the table is left its index goes, and its states are sorted in portions: there is
+/// little that must have room beside it.
+const TABLE_SHARE: u64 = 80;
+/// The part of the budget that is kept for that.
+const BESIDE_TABLE_PART: u64 = 16;
 /// The cache, which half as much again sorts; where that is too much, it begins smaller.
 const CACHE_SHARES: [u64; 3] = [24, 12, 6];
 /// The same beside a table, which has what it decides.
@@ -54,8 +52,9 @@ const LEAVING_PART: u64 = 14;
 const LEAVING_LEAST: u64 = 160 << 10;
 /// Buffers to write a layer while another is read: a large part of a budget of a megabyte or two.
 const BUFFERS: u64 = 112 << 10;
-/// States that a new detector is offered at a time: limits are looked at in between.
+/// States that a new detector is offered at a time: limits are looked at in between. They take at most this part of the memory.
 const OFFERED: usize = 1 << 17;
+const OFFERED_PART: usize = 16;
 
 /// Moves a search from one storage to the next.
 #[derive(Clone, Copy)]
@@ -86,8 +85,6 @@ pub(super) enum Moved<'a> {
 struct Offered<'a> {
     made: Made<'a>,
     stage: Stage,
-    /// How many states that were.
-    offered: u64,
 }
 
 /// A detector, and memory for leaving it where it is a diagram.
@@ -129,20 +126,11 @@ impl<'a> Moving<'a> {
         Ok((mailbox, held))
     }
 
-    /// What the table may take: of wide states nearly all is states, which stay while it is left. Those of a layer are then
-    /// sorted as whole words, so it is words that must not be too many.
+    /// What the table may take: what leaving it needs has room beside it.
     pub(super) fn table_bytes(&self) -> u64 {
-        let (space, shape) = (self.setting.task.space, self.options().shape);
-        let packed = StateTable::bytes_of(space.words(), space.bits()) + shape.payload_words() * 8;
-        let with_index = self.share(STATES_SHARE) / shape.bytes() as u64 * (packed as u64 + INDEX_BYTES);
-        with_index.min(self.share(TABLE_SHARE))
-    }
-
-    /// What it may hold once its states are folded: those of two layers are whole words while it is left, and all others stay
-    /// folded.
-    pub(super) fn folded(&self) -> breadth::Moving {
-        let layer = self.share(STATES_SHARE / 2) / self.options().shape.bytes() as u64;
-        breadth::Moving { bytes: self.share(TABLE_SHARE), layer }
+        let limit = self.setting.governor.limit();
+        let beside = Journal::resident_bytes(limit) + BUFFERS + limit / BESIDE_TABLE_PART;
+        self.share(TABLE_SHARE).min(limit.saturating_sub(beside))
     }
 
     fn options(&self) -> RunOptions {
@@ -165,11 +153,11 @@ impl<'a> Moving<'a> {
         let disk = ledger.disk().clone();
         let found = ranges.len() - 1;
         let mut journal = self.journal_of(&table, &ranges[..found], &disk)?;
-        // The table goes before the detector comes; what is still to be expanded takes of the same memory as that.
-        let elastic = governor.part(self.elastic_bytes(0));
-        let next = sorted_records(&table, &ranges[found], &elastic)?;
-        let rest = sorted_records(&table, left, &elastic)?;
+        let next = self.aside(&table, &ranges[found], &journal)?;
+        let rest = self.aside(&table, left, &journal)?.read()?;
+        // The table goes before the detector comes.
         drop(table);
+        let elastic = governor.part(self.elastic_bytes(0));
         let cached = elastic.try_reserve(self.share(LEAST_CACHE_SHARE), "candidates")?;
         let made = self.offered(&journal, &elastic, next, &disk);
         drop(cached);
@@ -187,7 +175,7 @@ impl<'a> Moving<'a> {
             reached: None,
             begun: 0,
         };
-        let Offered { made, offered, .. } = match made {
+        let Offered { made, .. } = match made {
             Err(trouble) if trouble.is_stop() => {
                 tally.stages = &stages[..1];
                 ledger.commit(&mut journal, tally, &status(&Verdict::Stopped(StopReason::Interrupted)))?;
@@ -198,7 +186,7 @@ impl<'a> Moving<'a> {
         ledger.commit(&mut journal, tally, RUNNING)?;
         let finished: u64 = layers.iter().map(|layer| layer.transitions).sum();
         let fired: u64 = lanes.iter().map(|lane| lane.transitions).sum();
-        let rest = (rest.flat, rest.memory);
+        let offered = portions::states(&ranges[found]);
         let partly = Some(Partly { fired: fired - finished, offered, rest });
         let ledger = Some(ledger);
         let origin = Origin { disk, ledger, journal, layers, counts, seconds: 0.0, stages, partly, begun: 0 };
@@ -212,20 +200,31 @@ impl<'a> Moving<'a> {
         &self,
         journal: &Journal,
         elastic: &Governor,
-        next: Sorted,
+        next: Aside,
         disk: &Disk,
     ) -> Result<Offered<'a>, Trouble> {
         let control = self.setting.task.control;
         let _armed = control.brake(disk);
         let (mut made, mut stage) = self.detector(None, journal, elastic)?;
+        let shape = self.options().shape;
+        let most = (elastic.limit() as usize / OFFERED_PART / shape.bytes()).min(OFFERED) * shape.stride();
         let offer = |detector: &mut dyn Detector| -> Result<(), Trouble> {
-            for batch in next.flat.chunks(OFFERED * next.stride) {
-                if control.must_stop(0).is_some() {
-                    return Err(ReadError::Stopped.into());
+            let _memory = elastic.try_reserve(most as u64 * 8, "the layer being found")?;
+            let (mut reader, mut block, mut batch) = (next.read()?, Vec::new(), Vec::with_capacity(most));
+            loop {
+                let more = reader.next_records(&mut block)?;
+                if !batch.is_empty() && (!more || batch.len() + block.len() > most) {
+                    if control.must_stop(0).is_some() {
+                        return Err(ReadError::Stopped.into());
+                    }
+                    detector.offer(Ascending::new(shape.stride(), &batch))?;
+                    batch.clear();
                 }
-                detector.offer(Ascending::new(next.stride, batch))?;
+                if !more {
+                    return Ok(());
+                }
+                batch.extend_from_slice(&block);
             }
-            Ok(())
         };
         match offer(&mut *made.detector) {
             Err(Trouble::OverBudget(_)) => {
@@ -237,7 +236,7 @@ impl<'a> Moving<'a> {
             }
             other => other?,
         }
-        Ok(Offered { made, stage, offered: (next.flat.len() / next.stride) as u64 })
+        Ok(Offered { made, stage })
     }
 
     fn sweep(&self, outfit: Outfit<'a>, origin: Origin) -> Result<Sweep<'a>, Trouble> {
@@ -411,12 +410,25 @@ impl<'a> Moving<'a> {
         let mut journal = Journal::new(disk, self.options())?;
         journal.make_dense();
         for layer in layers {
-            let states = sorted_records(table, layer, self.setting.governor)?;
-            let mut writer = journal.writer();
-            writer.push_all(states.ascending())?;
-            journal.push(writer)?;
+            journal.push(self.written(table, layer, &journal)?)?;
         }
         Ok(journal)
+    }
+
+    /// Writes a part of the table that is no layer of the journal.
+    fn aside(&self, table: &StateTable, part: &[Range], journal: &Journal) -> Result<Aside, Trouble> {
+        journal.aside(self.written(table, part, journal)?)
+    }
+
+    fn written(&self, table: &StateTable, part: &[Range], journal: &Journal) -> Result<LayerWriter, Trouble> {
+        let mut writer = journal.writer();
+        let buffers = self.setting.governor.try_reserve(BUFFERS, "write buffers")?;
+        let mut portions = Portions::of(table, part, self.setting.governor)?;
+        drop(buffers);
+        while let Some(portion) = portions.next() {
+            writer.push_all(portion)?;
+        }
+        Ok(writer)
     }
 
     /// Commits the complete layers of a table search that stopped, so that it can be resumed.
@@ -477,31 +489,4 @@ impl<'a> Moving<'a> {
 /// What a run of so many bytes took.
 fn figures(ledger: &Ledger, bytes: u64) -> DiskFigures {
     DiskFigures::of(ledger.disk(), bytes)
-}
-
-/// States, each after its payload, in ascending order, under the budget.
-struct Sorted {
-    stride: usize,
-    flat: Vec<u64>,
-    memory: Reservation,
-}
-
-impl Sorted {
-    fn ascending(&self) -> Ascending<'_> {
-        Ascending::new(self.stride, &self.flat)
-    }
-}
-
-fn sorted_records(table: &StateTable, ranges: &[Range], governor: &Governor) -> Result<Sorted, OverBudget> {
-    let states: u64 = ranges.iter().map(|r| r.to - r.from).sum();
-    let shape = RecordShape::keeping(table.words(), table.payload());
-    let bytes = states * shape.bytes() as u64 + scratch_bytes(shape, states as usize);
-    let mut memory = governor.try_reserve(bytes, "sorting")?;
-    let mut flat = Vec::with_capacity(states as usize * shape.stride());
-    for range in ranges {
-        table.copy_records(range.writer, range.from, range.to, &mut flat);
-    }
-    sort_records(shape, &mut flat);
-    memory.shrink_to(flat.len() as u64 * 8);
-    Ok(Sorted { stride: shape.stride(), flat, memory })
 }

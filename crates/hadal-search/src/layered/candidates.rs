@@ -84,6 +84,11 @@ impl Candidates {
         DetectionWork { runs: self.written, passes: self.passes, ..DetectionWork::default() }
     }
 
+    /// Runs that wait to be merged.
+    pub(crate) fn runs(&self) -> usize {
+        self.runs.len()
+    }
+
     /// Makes as few runs of them as can be read at once.
     pub(crate) async fn reduce(&mut self) -> Result<(), Trouble> {
         let limits = MergeLimits::for_memory(&self.disk, &self.options);

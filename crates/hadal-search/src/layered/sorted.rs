@@ -9,15 +9,16 @@ use super::detector::{Detector, Found, LayerView, Rests};
 use super::journal::LayerWriter;
 use super::screen::Screen;
 use crate::report::DetectionWork;
+use hadal_store::Reservation;
 use hadal_store::error::WriteError;
 use hadal_store::levels::LevelPolicy;
 use hadal_store::merge::{MemorySource, RecordSink, RunMerge, subtract_closed};
-use hadal_store::run::{RunKind, RunOptions, RunWriter};
+use hadal_store::run::{RunKind, RunOptions, RunReader, RunWriter};
 use hadal_store::shape::Records;
 use hadal_store::vfs::{Disk, at_once};
-use hadal_store::{Governor, Reservation};
 use hadal_system::Ascending;
 use std::future::ready;
+use std::ops::Range;
 
 /// Whether intra- and interlayer detection share one merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,19 +209,32 @@ impl SortedDetector {
             return Ok(());
         }
         match &self.screen {
-            Some(screen) if screen.is_worn() || is_short(&self.disk.governor) => {
+            Some(screen) if screen.is_worn() || self.is_short() => {
                 (self.screen, self.screen_bytes) = (None, 0)
             }
             Some(_) => {}
-            None => self.screen = Screen::of(&self.closed, self.screen_bytes, &self.disk.governor)?,
+            None => {
+                let most = self.disk.governor.available().saturating_sub(self.merging_bytes());
+                let bytes = self.screen_bytes.min(most);
+                self.screen = Screen::of(&self.closed, bytes, &self.disk.governor)?;
+            }
         }
         Ok(())
     }
-}
 
-/// Whether merging may soon lack memory.
-fn is_short(governor: &Governor) -> bool {
-    governor.available() < governor.limit() / 8
+    /// Whether merging lacks memory, or may soon.
+    fn is_short(&self) -> bool {
+        let governor = &self.disk.governor;
+        governor.available() < self.merging_bytes().max(governor.limit() / 8)
+    }
+
+    /// What merging the candidates, asking the closed set and writing a layer take.
+    fn merging_bytes(&self) -> u64 {
+        let asked = self.closed.groups().iter().map(Range::len).max().unwrap_or(0);
+        // A writer takes a little more than a reader.
+        let open = self.candidates.runs() + asked + 2;
+        open as u64 * RunReader::footprint(&self.options)
+    }
 }
 
 impl Detector for SortedDetector {

@@ -62,7 +62,7 @@ pub(crate) struct BreadthWalk<'a> {
     /// What must be said beside the verdict.
     proviso: Option<Proviso>,
     /// Where another storage goes on when memory runs out.
-    moves_on: Option<Moving>,
+    moves_on: bool,
     layers: Vec<Layer>,
     /// What was counted in the expanded layers, and in all but the last of them.
     counts: Counts,
@@ -70,15 +70,6 @@ pub(crate) struct BreadthWalk<'a> {
     /// What is kept beside the state that is wrong.
     payload: Option<Vec<u64>>,
     at: At,
-}
-
-/// What a table may hold that another storage goes on from, once its states are folded: they take many times as much while
-/// they move.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Moving {
-    pub(crate) bytes: u64,
-    /// States of a layer.
-    pub(crate) layer: u64,
 }
 
 /// How far a walk is.
@@ -123,7 +114,7 @@ impl<'a> BreadthWalk<'a> {
             lanes: (0..writers).map(|_| Lane::new(task, Parents::Forgotten)).collect(),
             starts: vec![0; writers],
             proviso: None,
-            moves_on: None,
+            moves_on: false,
             layers: Vec::new(),
             counts: Counts::zero(task.space),
             counts_before: Counts::zero(task.space),
@@ -133,8 +124,8 @@ impl<'a> BreadthWalk<'a> {
     }
 
     /// The same, where another storage goes on once memory runs out.
-    pub(crate) fn moving_on(self, moving: Moving) -> Self {
-        BreadthWalk { moves_on: Some(moving), ..self }
+    pub(crate) fn moving_on(self) -> Self {
+        BreadthWalk { moves_on: true, ..self }
     }
 
     /// Goes on for this much work, but at least a piece; whether it is at its end.
@@ -226,25 +217,10 @@ impl<'a> BreadthWalk<'a> {
         if self.task.control.limits.max_depth.is_some_and(|max| depth >= max) {
             return At::End(LayerEnd::Stopped(StopReason::DepthLimit));
         }
-        self.fold();
-        let most = match self.moves_on {
-            Some(moving) if self.table.is_folded() => moving.layer,
-            _ => u64::MAX,
-        };
+        self.table.fold_where_it_pays();
         let found_from = self.starts[self.starts.len() - self.table.writer_count()..].to_vec();
         let before = (self.fired(), self.table.len());
-        At::Layer(Expanding::new((layer, depth), found_from, before, most))
-    }
-
-    /// Folds the states, where they are wide and it pays: more of them fit.
-    fn fold(&mut self) {
-        let limit = self.governor.limit();
-        if let Some(moving) = self.moves_on {
-            self.governor.set_limit(limit.max(moving.bytes));
-        }
-        if !self.table.fold_where_it_pays() && !self.table.is_folded() {
-            self.governor.set_limit(limit);
-        }
+        At::Layer(Expanding::new((layer, depth), found_from, before))
     }
 
     /// Expands more of a layer.
@@ -319,7 +295,7 @@ impl<'a> BreadthWalk<'a> {
         let layers: Vec<Vec<Range>> = self.layer_ranges().collect();
         let closed = TableClosed::new(&self.table, &layers);
         let (task, threads) = (self.task, self.lanes.len());
-        let (governor, moves_on) = (&self.governor, self.moves_on.is_some());
+        let (governor, moves_on) = (&self.governor, self.moves_on);
         let pass = Pass { task, closed: &closed, governor, threads, reins, moves_on, keeper: None };
         let stem = async |_, state| {
             let path = path::shortest(task, threads, (&self.table, &layers), state, reins).await;

@@ -52,8 +52,6 @@ pub(super) struct Expanding {
     depth: u64,
     /// Where the layer being found begins in each arena.
     found_from: Vec<u64>,
-    /// States that the layer being found may have.
-    most: u64,
     pub(super) width: u64,
     /// The first position that nobody has taken.
     next: AtomicU64,
@@ -64,16 +62,10 @@ pub(super) struct Expanding {
 }
 
 impl Expanding {
-    /// None of `layer` yet, which is at this depth; so many transitions are fired and states known. The next layer may have
-    /// `most` states.
-    pub(super) fn new(
-        (layer, depth): (Vec<Range>, u64),
-        found_from: Vec<u64>,
-        before: (u64, u64),
-        most: u64,
-    ) -> Self {
+    /// None of `layer` yet, which is at this depth; so many transitions are fired and states known.
+    pub(super) fn new((layer, depth): (Vec<Range>, u64), found_from: Vec<u64>, before: (u64, u64)) -> Self {
         let width = layer.iter().map(|r| r.to - r.from).sum();
-        Expanding { layer, depth, found_from, most, width, next: AtomicU64::new(0), before, seconds: 0.0 }
+        Expanding { layer, depth, found_from, width, next: AtomicU64::new(0), before, seconds: 0.0 }
     }
 
     pub(super) fn is_begun(&self) -> bool {
@@ -131,8 +123,7 @@ impl Expanding {
                     return;
                 }
                 let before = lane.transitions;
-                let expanded = expand_piece(lane, table, sink, piece);
-                if let Err((done, full)) = expanded.and_then(|()| self.stay_narrow(table, piece)) {
+                if let Err((done, full)) = expand_piece(lane, table, sink, piece) {
                     // Whoever is first takes all pieces that nobody has begun.
                     let untaken = AtomicU64::new(next.swap(NO_MORE, Ordering::Relaxed));
                     let mut left = vec![Range { from: piece.from + done, ..piece }];
@@ -166,17 +157,6 @@ impl Expanding {
             LayerEnd::Whole if self.has_more() => Paused::Within,
             ended => Paused::AtEnd(ended),
         }
-    }
-
-    /// Whether the layer being found may go on growing; if not, says that all of a piece is expanded, and what there is no
-    /// room for.
-    fn stay_narrow(&self, table: &StateTable, piece: Range) -> Result<(), (u64, OverBudget)> {
-        let found = table.len() - self.before.1;
-        if found <= self.most || !self.has_more() {
-            return Ok(());
-        }
-        let full = OverBudget { what: "states of a layer", asked: found, available: 0, limit: self.most };
-        Err((piece.to - piece.from, full))
     }
 
     fn has_more(&self) -> bool {

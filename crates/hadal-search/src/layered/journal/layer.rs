@@ -62,6 +62,25 @@ pub(super) enum LayerSource {
     },
 }
 
+/// States that were written as a layer and are none of the journal's.
+pub(crate) struct Aside {
+    pub(super) written: Written,
+    pub(super) shape: RecordShape,
+}
+
+impl Aside {
+    /// Reads them, from the first on.
+    pub(crate) fn read(&self) -> Result<LayerReader, Trouble> {
+        let source = match &self.written {
+            Written::Held(held) => LayerSource::Resident { held: held.clone(), next: 0 },
+            Written::Runs(runs) => {
+                LayerSource::Parts { rest: runs.iter().rev().cloned().collect(), current: None }
+            }
+        };
+        Ok(LayerReader { source, shape: self.shape })
+    }
+}
+
 /// What became of a layer that was written.
 pub(super) enum Written {
     /// It stayed in RAM, one ascending list.

@@ -7,8 +7,7 @@
 mod layer;
 mod view;
 
-use layer::LayerSource;
-pub(crate) use layer::{LayerReader, LayerWriter};
+pub(crate) use layer::{Aside, LayerReader, LayerWriter};
 pub(crate) use view::GroupReader;
 
 use super::Trouble;
@@ -361,13 +360,9 @@ impl Journal {
         (before > 0).then_some(Proviso::LayersDeleted { before })
     }
 
-    /// Ends a layer that does not become one of the journal's, and reads it.
-    pub(crate) fn read_aside(&self, layer: LayerWriter) -> Result<LayerReader, Trouble> {
-        let source = match layer.finish()? {
-            Written::Held(held) => LayerSource::Resident { held, next: 0 },
-            Written::Runs(rest) => LayerSource::Parts { rest, current: None },
-        };
-        Ok(LayerReader { source, shape: self.shape() })
+    /// Ends a layer that does not become one of the journal's.
+    pub(crate) fn aside(&self, layer: LayerWriter) -> Result<Aside, Trouble> {
+        Ok(Aside { written: layer.finish()?, shape: self.shape() })
     }
 
     fn finish(&mut self, layer: LayerWriter) -> Result<Entry, Trouble> {

@@ -137,7 +137,10 @@ impl Sweep<'_> {
 
     /// Lets the detector forget a layer that is dropped, so that what it knows can be written down.
     pub(super) fn take_back(&mut self, layer: LayerWriter) {
-        let (Ok(mut reader), mut block) = (self.journal.read_aside(layer), Vec::new()) else { return };
+        let (Ok(mut reader), mut block) = (self.journal.aside(layer).and_then(|it| it.read()), Vec::new())
+        else {
+            return;
+        };
         while let Ok(true) = reader.next_records(&mut block) {
             let states = Ascending::new(self.journal.shape().stride(), &block);
             // Where it fails, or does not care, nothing is written.

@@ -15,9 +15,6 @@ use hadal_system::units::grouped;
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
-/// States of another search's layer that are expanded at a time.
-const REST_BLOCK: usize = 1 << 16;
-
 impl<'a> Sweep<'a> {
     /// Begins the journal's last layer, unless there is nothing to expand.
     fn begin_layer(
@@ -51,9 +48,7 @@ impl<'a> Sweep<'a> {
         let fired = self.fired() - partly.as_ref().map_or(0, |partly| partly.fired);
         let mark = DiskMark::of(&self.disk);
         let source = match partly {
-            Some(Partly { rest: (rest, memory), .. }) => {
-                Source::Rest { flat: rest, next: 0, _memory: memory }
-            }
+            Some(Partly { rest, .. }) => Source::Rest(rest),
             None => Source::Journal(self.journal.reader(depth)?),
         };
         Ok(ControlFlow::Continue(Expanding { depth, fired, mark, source, done: 0 }))
@@ -133,12 +128,11 @@ impl<'a> Sweep<'a> {
                     true => (self.expand_or_lend(&block).await?, block.len()),
                     false => return Ok(None),
                 },
-                Source::Rest { flat, next, .. } if *next < flat.len() => {
-                    let from = std::mem::replace(next, flat.len().min(*next + REST_BLOCK * words));
-                    (self.expand_block(&flat[from..*next]).await?, *next - from)
-                }
-                // Successors of states that were expanded before may wait in the lanes, and they belong to this layer.
-                Source::Rest { .. } => return self.expand_block(&[]).await,
+                Source::Rest(reader) => match reader.next_records(&mut block)? {
+                    true => (self.expand_block(&block).await?, block.len()),
+                    // Successors of states that were expanded before may wait in the lanes, and they belong to this layer.
+                    false => return self.expand_block(&[]).await,
+                },
             };
             if stopped.is_none() {
                 if !self.mailbox.is_alone() {

@@ -11,7 +11,6 @@ use crate::layered::journal::{Journal, LayerReader};
 use crate::layered::ledger::{Ledger, RunRecord};
 use crate::layered::tally::DiskMark;
 use crate::report::{CoverFigures, Layer, Stage, Verdict, Violation, ViolationKind};
-use hadal_store::Reservation;
 use hadal_store::vfs::Disk;
 
 /// How the detector is made that takes over.
@@ -87,7 +86,7 @@ pub(crate) struct Partly {
     /// States of the layer being found that the detector was offered already.
     pub(crate) offered: u64,
     /// Records still to be expanded.
-    pub(crate) rest: (Vec<u64>, Reservation),
+    pub(crate) rest: LayerReader,
 }
 
 /// How far a sweep is.
@@ -120,12 +119,8 @@ pub(super) struct Expanding {
 #[allow(clippy::large_enum_variant, reason = "there is one per search")]
 pub(super) enum Source {
     Journal(LayerReader),
-    /// In RAM; those from this word on are left.
-    Rest {
-        flat: Vec<u64>,
-        next: usize,
-        _memory: Reservation,
-    },
+    /// What another search left of the layer.
+    Rest(LayerReader),
 }
 
 /// The answer of a sweep.
