@@ -37,6 +37,11 @@ const PUZZLES: [(f64, bool, u64, u64, f64); 4] = [
     (0.9, true, 967_677, 43, 237.4),
 ];
 
+/// Sides of floors whose policies are counted.
+const GROWING: [u32; 6] = [100, 200, 400, 800, 1600, 2000];
+/// With more states only where they are asked for.
+const SMALL: u64 = 1_000_000;
+
 /// A row of a published table.
 #[derive(Debug, Serialize)]
 struct SeedRow {
@@ -45,6 +50,8 @@ struct SeedRow {
     edges: u64,
     sweeps: u64,
     value: f64,
+    /// States that the greedy policy can visit.
+    policy: u64,
     seconds: f64,
     published_edges: Option<u64>,
     published_seconds: Option<f64>,
@@ -81,17 +88,20 @@ struct ValuesReport {
 pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
     let corpus = Corpus::find(&[])?;
     let wanted = |name: &str| args.chosen.only.as_ref().is_none_or(|part| name.contains(part.as_str()));
-    println!("published tables: task, states, edges (published), sweeps, value, seconds (published)");
+    println!(
+        "published tables: task, states, edges (published), sweeps, value, states of the policy, seconds (published)"
+    );
     let mut seeds = Vec::new();
-    for row in seed_rows(&corpus, &wanted) {
+    for row in seed_rows(&corpus, args, &wanted) {
         println!(
-            "  {:28} {:>10} {:>11} ({:>11}) {:>4} {:>10.4} {:>8} ({:>7}){}",
+            "  {:28} {:>10} {:>11} ({:>11}) {:>4} {:>10.4} {:>10} {:>8} ({:>7}){}",
             row.task,
             grouped(row.states),
             grouped(row.edges),
             row.published_edges.map_or("-".into(), grouped),
             row.sweeps,
             row.value,
+            grouped(row.policy),
             decimal(row.seconds),
             decimal(row.published_seconds),
             if row.met { "" } else { "  WRONG" }
@@ -153,10 +163,10 @@ impl<T: Task> Task for FromZero<T> {
     }
 }
 
-fn seed_rows(corpus: &Corpus, wanted: &impl Fn(&str) -> bool) -> Vec<SeedRow> {
+fn seed_rows(corpus: &Corpus, args: &BenchArgs, wanted: &impl Fn(&str) -> bool) -> Vec<SeedRow> {
     let mut rows = Vec::new();
     let mut add =
-        |name: String, task: &dyn Task, published: (Option<u64>, Option<f64>), known: (u64, f64)| {
+        |name: String, task: &dyn Task, published: (Option<u64>, Option<f64>), known: Option<(u64, f64)>| {
             let started = Instant::now();
             let Some(explicit) = Explicit::explore(task) else { return };
             let found = explicit.iterate(task, Iteration::default());
@@ -168,19 +178,21 @@ fn seed_rows(corpus: &Corpus, wanted: &impl Fn(&str) -> bool) -> Vec<SeedRow> {
                 edges,
                 sweeps: found.sweeps(),
                 value,
+                policy: explicit.policy_size(&found.values),
                 seconds: started.elapsed().as_secs_f64(),
                 published_edges: published.0,
                 published_seconds: published.1,
                 met: published.0.is_none_or(near)
-                    && found.sweeps() == known.0
-                    && (value - known.1).abs() <= 5e-4 * known.1,
+                    && known.is_none_or(|(sweeps, known)| {
+                        found.sweeps() == sweeps && (value - known).abs() <= 5e-4 * known
+                    }),
             });
         };
     for (name, edges, seconds, sweeps, value) in TRACKS {
         let file = corpus.path_of("../oracles/tracks").join(format!("{name}.track"));
         let text = std::fs::read_to_string(file).ok().filter(|_| wanted(name));
         if let Some(Ok(track)) = text.map(|text| Racetrack::parse(&text, 0.7)) {
-            add(format!("racetrack {name}"), &track, (Some(edges), Some(seconds)), (sweeps, value));
+            add(format!("racetrack {name}"), &track, (Some(edges), Some(seconds)), Some((sweeps, value)));
         }
     }
     for (works, guided, edges, sweeps, seconds) in PUZZLES {
@@ -188,13 +200,21 @@ fn seed_rows(corpus: &Corpus, wanted: &impl Fn(&str) -> bool) -> Vec<SeedRow> {
         if wanted(&name) {
             let tiles = Tiles::new(3, 3, works, at_distance_14());
             let tiles = if guided { tiles.guided() } else { tiles };
-            add(name, &tiles, (Some(edges), Some(seconds)), (sweeps, 14.0 / works));
+            add(name, &tiles, (Some(edges), Some(seconds)), Some((sweeps, 14.0 / works)));
         }
     }
     for (side, edges, sweeps, value) in [(20, 3238, 55, 39.291859), (50, 22_066, 116, 100.661557)] {
         let name = format!("wet floor {side} x {side}");
         if wanted(&name) {
-            add(name, &FromZero(WetFloor::new(side, 0.3)), (Some(edges), None), (sweeps, value));
+            add(name, &FromZero(WetFloor::new(side, 0.3)), (Some(edges), None), Some((sweeps, value)));
+        }
+    }
+    // The author drew how policies and sweeps grow, without figures.
+    for side in GROWING {
+        let name = format!("wet floor {side} x {side}");
+        let states = u64::from(side) * u64::from(side);
+        if wanted(&name) && states <= args.chosen.max_states.unwrap_or(SMALL) {
+            add(name, &FromZero(WetFloor::new(side, 0.3)), (None, None), None);
         }
     }
     rows
@@ -330,7 +350,8 @@ fn page(report: &ValuesReport) -> String {
         .map(|r| {
             let (value, seconds) = (format!("{:.4}", r.value), decimal(r.seconds));
             let counts = [r.states, r.edges, r.sweeps].map(grouped);
-            [vec![r.task.clone()], counts.into(), vec![value, seconds, decimal(r.published_seconds)]].concat()
+            let rest = vec![value, grouped(r.policy), seconds, decimal(r.published_seconds)];
+            [vec![r.task.clone()], counts.into(), rest].concat()
         })
         .collect();
     let questions: Vec<Vec<String>> = report
@@ -344,7 +365,7 @@ fn page(report: &ValuesReport) -> String {
         .collect();
     let mut page =
         html::begin(SUITE, "Values of decision processes: published tables, and questions beside Storm.");
-    let heads = ["task", "states", "edges", "sweeps", "value", "seconds", "published"];
+    let heads = ["task", "states", "edges", "sweeps", "value", "policy", "seconds", "published"];
     page.push_str(&html::table("Published tables", &heads, &seeds));
     page.push_str(&large::table(&report.large));
     let heads = ["model", "formula", "states", "lower", "upper", "cpu seconds", "Storm"];

@@ -48,10 +48,25 @@ pub struct Answer {
     pub evidence: Option<Evidence>,
     /// Where the values were kept.
     pub tier: &'static str,
+    /// Bytes that were moved on disk, where one was used.
+    pub moved: Option<Moved>,
     /// Whether it goes on from what an earlier run did.
     pub resumed: bool,
     /// Where policy and certificate are until they are told, and what a later process goes on from.
     pub folder: Option<Arc<Leftover>>,
+}
+
+/// Bytes that a run moved on disk.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Moved {
+    /// All that it read.
+    pub read: u64,
+    /// All that it wrote.
+    pub written: u64,
+    /// What sweeps over the equations read and wrote.
+    pub sweeping: u64,
+    /// What one sweep read and wrote at most.
+    pub sweep: u64,
 }
 
 /// How large a graph is.

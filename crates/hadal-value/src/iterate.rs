@@ -63,22 +63,18 @@ impl Iterated {
     }
 }
 
-/// Value iteration of all states that can be reached, until values hardly change; none where there are too many states.
-pub fn iterate(task: &dyn Task, order: Order, stop: Stop) -> Option<Found> {
+/// Value iteration of all states that can be reached, until values hardly change or for so many sweeps, with the greatest change of
+/// each sweep; none where there are too many states.
+pub fn iterate(task: &dyn Task, order: Order, stop: Stop, most_sweeps: u64) -> Option<(Found, Vec<f64>)> {
     let explicit = Explicit::explore(task)?;
     let states = explicit.states.len() as u64;
-    let most_sweeps = (stop.most_updates / states.max(1)).max(1);
+    let most_sweeps = (stop.most_updates / states.max(1)).max(1).min(most_sweeps);
     let iteration = Iteration { residual: stop.residual, order, dead_end: stop.dead_end, most_sweeps };
     let iterated = explicit.iterate(task, iteration);
     let converged = iterated.residuals.last().is_none_or(|last| *last <= stop.residual);
     let updates = iterated.sweeps() * states;
-    Some(Found {
-        value: iterated.values[0],
-        states,
-        updates,
-        converged,
-        idles: explicit.idles(stop.residual),
-    })
+    let (value, idles) = (iterated.values[0], explicit.idles(stop.residual));
+    Some((Found { value, states, updates, converged, idles }, iterated.residuals))
 }
 
 impl Explicit {

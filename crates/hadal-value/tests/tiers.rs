@@ -137,6 +137,22 @@ fn tiers_agree_on_a_walk() {
     }
 }
 
+/// A sweep of the published tier reads the edges twice, writes those that are swept and sorts them once, and writes all again.
+#[test]
+fn a_sweep_of_the_published_tier_moves_the_edges_a_few_times() {
+    let (model, objective) = ask(WALK, 40, "Rmin=? [ F \"out\" | \"home\" ]");
+    let found = on_disk(&model, &objective, Tier::Faithful, &FaultyFolder::default()).expect("an answer");
+    let moved = found.moved.expect("a disk");
+    let (edges, record) = (found.size.branches + found.size.states, 6 * 8);
+    // A run of its own is spilled and merged: five times at most, and no record takes more than its words.
+    assert!(moved.sweep <= 5 * edges * record + (64 << 10), "{moved:?}, {edges} edges");
+    assert!(moved.sweeping <= moved.read + moved.written && moved.sweeping <= moved.sweep * found.sweeps);
+    // Sweeps move about the same.
+    assert!(moved.sweep * found.sweeps <= moved.sweeping * 2, "{moved:?}, {} sweeps", found.sweeps);
+    let ram = answer_in_ram(&model, model.system(), &objective, OPTIONS).expect("an answer");
+    assert!(ram.moved.is_none());
+}
+
 /// Rounds that are never played again, each a walk of its own: blocks of nodes that can be solved one after the other.
 const ROUNDS: &str = "mdp const int N; module walk
         round : [0..N]; x : [0..20] init 10;

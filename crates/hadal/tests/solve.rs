@@ -526,6 +526,21 @@ fn methods_of_the_literature_agree() {
         let refused = ask(method, "Pmax=? [ F x=9 & x>0 ]");
         assert!(refused.code == 2 && refused.stderr.contains("lao"), "{refused:?}");
     }
+    // So many sweeps and no more.
+    let swept = |sweeps: &str| {
+        let cut =
+            ["solve", &file, "--formula", least, "--method", "jacobi", "--max-sweeps", sweeps, "--json"];
+        hadal(&cut)
+    };
+    let (few, whole) = (swept("3"), ask("jacobi", least).json());
+    let (all, cut) = (whole["residuals"].as_array().expect("a list"), few.json());
+    assert!(few.code == 3 && cut["verdict"] == "stopped" && cut["sweeps"] == 3, "{few:?}");
+    assert_eq!(cut["residuals"].as_array().expect("a list")[..], all[..3]);
+    assert!(all.last().and_then(|last| last.as_f64()) <= Some(1e-6) && whole["sweeps"] == all.len());
+    assert!(cut["value"].as_f64() < whole["value"].as_f64(), "{cut} {whole}");
+    assert_eq!(swept("1000000").json()["value"], whole["value"]);
+    let refused = hadal(&["solve", &file, "--formula", least, "--max-sweeps", "3"]);
+    assert!(refused.code == 2 && refused.stderr.contains("jacobi"), "{refused:?}");
     // What never arrives is not said to have a value.
     let text = text.replace("[] x=9", "[] x=9 & false").replace("x<9", "x<5").replace("x<8", "x<5");
     std::fs::write(

@@ -6,7 +6,7 @@ use super::graph::{DiskGraph, DiskOptions};
 use super::journal::Journal;
 use super::rows::ByRank;
 use super::solve::Tier;
-use crate::answer::{Answer, Leftover, Needs, Size};
+use crate::answer::{Answer, Leftover, Moved, Needs, Size};
 use crate::build::{BuildOptions, Built, build};
 use crate::product::{Beside, Product};
 use crate::{Precision, SolveError};
@@ -189,6 +189,13 @@ impl Question<'_> {
             followed,
         };
         let mut answer = solver.answer(self.objective, Some(journal))?;
+        let (traffic, sweeping) = (&journal.disk().traffic, journal.sweeping());
+        answer.moved = Some(Moved {
+            read: traffic.bytes_read(),
+            written: traffic.bytes_written(),
+            sweeping: sweeping.all,
+            sweep: sweeping.most,
+        });
         answer.size = Size {
             states: graph.states,
             choices: graph.choices,

@@ -34,6 +34,16 @@ pub struct Journal {
     last: Instant,
     cost: Duration,
     resumed: bool,
+    sweeping: Sweeping,
+}
+
+/// Bytes that sweeps moved.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sweeping {
+    /// Those of all.
+    pub all: u64,
+    /// Those of the sweep that moved most.
+    pub most: u64,
 }
 
 impl Journal {
@@ -48,6 +58,7 @@ impl Journal {
             last: Instant::now(),
             cost: Duration::ZERO,
             resumed: false,
+            sweeping: Sweeping::default(),
         }
     }
 
@@ -93,6 +104,20 @@ impl Journal {
     /// The disk to write to.
     pub fn disk(&self) -> &Disk {
         &self.disk
+    }
+
+    /// Does one sweep, whose bytes count.
+    pub fn counting<T>(&mut self, sweep: impl FnOnce(&mut Journal) -> T) -> T {
+        let before = self.disk.traffic.bytes_moved();
+        let found = sweep(self);
+        let moved = self.disk.traffic.bytes_moved() - before;
+        self.sweeping = Sweeping { all: self.sweeping.all + moved, most: self.sweeping.most.max(moved) };
+        found
+    }
+
+    /// What its sweeps have moved.
+    pub fn sweeping(&self) -> Sweeping {
+        self.sweeping
     }
 
     /// Does something whose names are its own.

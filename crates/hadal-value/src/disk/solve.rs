@@ -317,7 +317,11 @@ pub(super) fn iterate(
         (Tier::Ram | Tier::SemiExternal, mut journal) => {
             let mut tier = Vector::new(equations, &mut course, journal.as_deref_mut())?;
             while let Some(mode) = next(&mut course) {
-                let seen = tier.sweep(&step(&course, mode))?;
+                let step = step(&course, mode);
+                let seen = match journal.as_deref_mut() {
+                    Some(journal) => journal.counting(|_| tier.sweep(&step))?,
+                    None => tier.sweep(&step)?,
+                };
                 course.after(seen, precision(course.stage));
                 if let Some(journal) = journal.as_deref_mut().filter(|journal| journal.is_due()) {
                     tier.commit(&course, journal)?;
@@ -329,7 +333,8 @@ pub(super) fn iterate(
             let journal = journal.ok_or_else(needs)?;
             let mut tier = Blocks::new(equations, stages, &mut course, journal)?;
             while let Some(mode) = next(&mut course) {
-                let seen = tier.sweep(&step(&course, mode), &course, journal)?;
+                let step = step(&course, mode);
+                let seen = journal.counting(|journal| tier.sweep(&step, &course, journal))?;
                 course.after(seen, precision(course.stage));
             }
             tier.tell(told(&course, equations, &mut keep))?;
@@ -338,7 +343,8 @@ pub(super) fn iterate(
             let journal = journal.ok_or_else(needs)?;
             let mut tier = Faithful::new(equations, &mut course, journal)?;
             while let Some(mode) = next(&mut course) {
-                let seen = tier.sweep(&step(&course, mode), journal)?;
+                let step = step(&course, mode);
+                let seen = journal.counting(|journal| tier.sweep(&step, journal))?;
                 course.after(seen, precision(course.stage));
                 if journal.is_due() {
                     tier.commit(&course, journal)?;

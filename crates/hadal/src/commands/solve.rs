@@ -174,6 +174,9 @@ fn solve_all(
     if proved && args.method.guide != "blind" {
         return Err(Failure::Usage("guides are of rtdp, lrtdp, ldfs, ao and fret".into()));
     }
+    if args.method.max_sweeps.is_some() && !matches!(method, Method::Jacobi | Method::GaussSeidel) {
+        return Err(Failure::Usage("--max-sweeps is of --method jacobi and gauss-seidel".into()));
+    }
     let grows = method == Method::Lao && proved && args.method.tier == TierName::SemiExternal;
     if method != Method::Intervals && args.method.tier != TierName::Auto && !grows {
         return Err(Failure::Usage("tiers are of --method intervals; lao also has semi-external".into()));

@@ -58,6 +58,9 @@ pub struct MethodArgs {
     /// guides`); for PPDDL hmax or lmcut. They let each choice pick its outcome.
     #[arg(long, value_name = "NAME", default_value = "blind")]
     pub guide: String,
+    /// End jacobi and gauss-seidel after this many sweeps at the latest.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_sweeps: Option<u64>,
     /// How far apart the bounds may be, relative to the value.
     #[arg(long, value_name = "WIDTH", default_value_t = 1e-6)]
     pub precision: f64,

@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::output;
 use clap::ValueEnum;
 use hadal_system::chance::{Asked, Formula, Horizon, Limit, Measure, Objective, Path, Sense};
+use hadal_system::units::counted;
 use hadal_value::iterate::{Order, iterate};
 use hadal_value::task::{Aim, Kind, ModelTask};
 use hadal_value::trial::{Found, Stop, ao_star, fret, lao_star, ldfs, lrtdp, rtdp};
@@ -123,6 +124,12 @@ pub(super) fn run(
     };
     let circle = "AO* is for graphs without cycles, and its best partial solution leads in a circle: use ldfs or lrtdp";
     let too_many = "there are too many states";
+    let (mut residuals, most_sweeps) = (None, args.method.max_sweeps.unwrap_or(u64::MAX));
+    let mut sweep = |order| {
+        let (found, changes) = iterate(&task, order, stop, most_sweeps)?;
+        residuals = Some(changes);
+        Some(found)
+    };
     let found = match method {
         Method::Rtdp => rtdp(&task, WALKS, stop),
         Method::Lrtdp => lrtdp(&task, stop),
@@ -130,10 +137,8 @@ pub(super) fn run(
         Method::Fret => fret(&task, stop),
         Method::Lao => lao_star(&task, stop),
         Method::Ao => ao_star(&task, stop).ok_or_else(|| refused(task.trouble().unwrap_or(circle)))?,
-        Method::GaussSeidel => iterate(&task, Order::GaussSeidel, stop).ok_or_else(|| refused(too_many))?,
-        Method::Jacobi | Method::Intervals => {
-            iterate(&task, Order::Jacobi, stop).ok_or_else(|| refused(too_many))?
-        }
+        Method::GaussSeidel => sweep(Order::GaussSeidel).ok_or_else(|| refused(too_many))?,
+        Method::Jacobi | Method::Intervals => sweep(Order::Jacobi).ok_or_else(|| refused(too_many))?,
     };
     if let Some(trouble) = task.trouble() {
         return Err(refused(trouble));
@@ -146,22 +151,36 @@ pub(super) fn run(
     }
     let found =
         Found { value: if question.reward.is_some() { found.value } else { 1.0 - found.value }, ..found };
-    show(args, objective, &found, started)
+    show(args, objective, (&found, residuals.as_deref()), started)
 }
 
-fn show(args: &SolveArgs, objective: &Objective, found: &Found, started: Instant) -> Result<u8, Failure> {
+fn show(
+    args: &SolveArgs,
+    objective: &Objective,
+    (found, residuals): (&Found, Option<&[f64]>),
+    started: Instant,
+) -> Result<u8, Failure> {
     let (name, residual) = (args.method.method.name(), args.method.precision);
+    // What was reached after the sweeps that were asked for is an answer of its own.
+    let swept = args.method.max_sweeps.filter(|&most| residuals.is_some_and(|all| all.len() as u64 >= most));
     if args.written.json {
         let mut object = serde_json::json!({
             "property": objective.name, "formula": objective.text, "method": name, "states": found.states,
             "updates": found.updates, "residual": residual, "seconds": started.elapsed().as_secs_f64(),
         });
+        if let Some(residuals) = residuals {
+            object["sweeps"] = residuals.len().into();
+            object["residuals"] = residuals.into();
+        }
         match found.converged {
             true if found.value == f64::INFINITY => object["value"] = "infinity".into(),
             true => object["value"] = found.value.into(),
             false => {
                 object["verdict"] = "stopped".into();
                 object["reason"] = "values still change, or grow without end".into();
+                if swept.is_some() {
+                    object["value"] = found.value.into();
+                }
             }
         }
         output::line(&object.to_string())?;
@@ -169,10 +188,19 @@ fn show(args: &SolveArgs, objective: &Objective, found: &Found, started: Instant
         let text = match found.converged {
             true if found.value == f64::INFINITY => "infinity (not proved)".to_owned(),
             true => format!("about     {} (residual {residual}, not proved)", found.value),
-            false => "stopped: values still change, or grow without end".to_owned(),
+            false => match swept {
+                Some(sweeps) => format!(
+                    "stopped: {} after {}, and values still change",
+                    found.value,
+                    counted(sweeps, "sweep")
+                ),
+                None => "stopped: values still change, or grow without end".to_owned(),
+            },
         };
+        let sweeps =
+            residuals.map_or(String::new(), |all| format!(", {}", counted(all.len() as u64, "sweep")));
         output::line(&format!(
-            "{}\n  {text}\n  {name}: {} states, {} updates\n",
+            "{}\n  {text}\n  {name}: {} states, {} updates{sweeps}\n",
             objective.text, found.states, found.updates
         ))?;
     }

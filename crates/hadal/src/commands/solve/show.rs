@@ -4,7 +4,7 @@ use super::SolveArgs;
 use crate::failure::Failure;
 use crate::output;
 use hadal_system::chance::Objective;
-use hadal_system::units::counted;
+use hadal_system::units::{counted, size};
 use hadal_value::Answer;
 use hadal_value::answer::Size;
 use hadal_value::values::Exact;
@@ -51,6 +51,12 @@ pub(super) fn shown(args: &SolveArgs, objective: &Objective, answer: &Answer, st
         if let Some((lower, upper)) = answer.value {
             object["lower"] = number(lower);
             object["upper"] = number(upper);
+        }
+        if let Some(moved) = &answer.moved {
+            object["bytes_read"] = moved.read.into();
+            object["bytes_written"] = moved.written.into();
+            object["sweep_bytes"] = moved.sweeping.into();
+            object["most_sweep_bytes"] = moved.sweep.into();
         }
         if answer.resumed {
             object["resumed"] = true.into();
@@ -106,6 +112,14 @@ pub(super) fn shown(args: &SolveArgs, objective: &Objective, answer: &Answer, st
     lines.extend(verdict.map(|verdict| format!("  {verdict}")));
     lines.extend(answer.count.map(|count| format!("  {}", counted(count, "state"))));
     let Answer { size: Size { states, choices, branches, .. }, sweeps, .. } = answer;
+    if let Some(moved) = &answer.moved {
+        lines.push(format!(
+            "  {} read, {} written; a sweep moved at most {}",
+            size(moved.read),
+            size(moved.written),
+            size(moved.sweep)
+        ));
+    }
     lines.push(format!(
         "  {}, {}, {}; {}\n",
         counted(*states, "state"),
