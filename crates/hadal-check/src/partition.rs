@@ -54,14 +54,15 @@ impl Partitioning {
         given.into_iter().find_map(|(given, name)| given.then_some(name))
     }
 
-    /// The search that was asked for.
-    pub(crate) fn method(&self) -> PartitionOptions {
+    /// The search that was asked for: as the strategy has it but for what is given.
+    pub(crate) fn method(&self, preset: PartitionOptions) -> PartitionOptions {
+        let is_given = self.part_heuristic != Heuristic::default();
         PartitionOptions {
-            heuristic: self.part_heuristic,
-            resident_states: self.part_states,
-            one_at_a_time: self.part_one,
-            may_overflow: self.part_overflow,
-            ..PartitionOptions::default()
+            heuristic: if is_given { self.part_heuristic } else { preset.heuristic },
+            resident_states: self.part_states.or(preset.resident_states),
+            one_at_a_time: self.part_one || preset.one_at_a_time,
+            may_overflow: self.part_overflow || preset.may_overflow,
+            ..preset
         }
     }
 

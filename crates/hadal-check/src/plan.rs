@@ -71,8 +71,8 @@ impl Plan {
                 "--disk-limit would do nothing with --strategy {strategy}, which stays in RAM"
             )));
         }
-        if !matches!(strategy.explorer, ExplorerKind::Partition)
-            && let Some(option) = options.partitioning.given()
+        if let Some(option) = options.partitioning.given()
+            && !strategy.takes(option)
         {
             return Err(CheckError::Question(format!(
                 "--{option} belongs to --strategy part; it would do nothing with --strategy {strategy}"

@@ -368,11 +368,14 @@ impl Searching<'_> {
         };
         let folders = self.folders(task, begin);
         let setting = Setting { task, governor, threads: self.plan.threads, run: folders.run() };
-        let part = options.partitioning.method();
+        let part = match options.strategy.explorer {
+            ExplorerKind::Partition(preset) => options.partitioning.method(preset()),
+            _ => PartitionOptions::default(),
+        };
         let method: &dyn Method = match (options.strategy.explorer, &self.plan.layered) {
             (ExplorerKind::Breadth, _) => &Breadth,
             (ExplorerKind::Depth, _) => &Depth,
-            (ExplorerKind::Partition, _) => &part,
+            (ExplorerKind::Partition(_), _) => &part,
             (ExplorerKind::Relaxed, _) => &Relaxed,
             (ExplorerKind::Paths, _) => &Auto,
             (ExplorerKind::Auto | ExplorerKind::Layered(_), Some(strategy)) => strategy,
@@ -382,7 +385,7 @@ impl Searching<'_> {
         options.detecting.save_partition(&explored, self.control);
         self.progress.paths.set(explored.payload.as_ref().and_then(|payload| payload.first().copied()));
         let mut report = explored.report;
-        if matches!(options.strategy.explorer, ExplorerKind::Partition) {
+        if matches!(options.strategy.explorer, ExplorerKind::Partition(_)) {
             options.partitioning.make_shortest(&mut report, setting, self.watch)?;
         }
         Ok(report)

@@ -10,6 +10,7 @@ use crate::layered::phased::PHASED;
 use crate::layered::sorted::{
     LAYERED, SORT, SORT_FILE_PER_LAYER, SORT_PER_BATCH, SORT_SEPARATE, SORT_SINGLE_FILE,
 };
+use crate::partition::{Heuristic, PartitionOptions};
 use crate::strategy::Strategy;
 
 /// What hadal knows of a strategy.
@@ -40,8 +41,8 @@ pub enum ExplorerKind {
     Depth,
     /// [`crate::relaxed`].
     Relaxed,
-    /// [`crate::partition`].
-    Partition,
+    /// [`crate::partition`], with these settings where no others are given.
+    Partition(fn() -> PartitionOptions),
     /// [`crate::auto`], counting [`crate::paths`].
     Paths,
     /// [`crate::strategy`], with these settings.
@@ -115,8 +116,20 @@ pub static STRATEGIES: &[StrategyInfo] = &[
     StrategyInfo {
         name: "part",
         help: "Partition by partition, split as the budget demands. Traces need not be shortest",
-        explorer: ExplorerKind::Partition,
+        explorer: ExplorerKind::Partition(PartitionOptions::default),
         options: &["part-heuristic", "part-states", "part-one", "part-overflow", "shortest"],
+        promises: WITHOUT_LAYERS,
+        resumes: Resumes::ItsOwn,
+    },
+    StrategyInfo {
+        name: "bao-jones",
+        help: "As Bao and Jones's disk Murphi: partitions by a fixed hash of the state, one at a time in RAM",
+        explorer: ExplorerKind::Partition(|| PartitionOptions {
+            heuristic: Heuristic::StaticGhc,
+            one_at_a_time: true,
+            ..PartitionOptions::default()
+        }),
+        options: &["part-states", "part-overflow", "shortest"],
         promises: WITHOUT_LAYERS,
         resumes: Resumes::ItsOwn,
     },
@@ -212,6 +225,18 @@ pub static STRATEGIES: &[StrategyInfo] = &[
         || Strategy { cache: CacheKind::Table, bound: Some(Bound::Random), ..Strategy::by(&PARTIAL) },
     ),
     layered(
+        "selective",
+        "As Evangelista's selective detection: only layers that many duplicates lay in are looked at, with full checks now and then",
+        &["cache", "cache-distances"],
+        || Strategy { bound: Some(Bound::Selected), ..Strategy::by(&PARTIAL) },
+    ),
+    layered(
+        "roscoe",
+        "As Roscoe's checker for FDR: sorted batches without a cache, one sorted list of all states, merged in every layer",
+        &["cache-distances"],
+        || Strategy { cache: CacheKind::Buffer, ..Strategy::by(&SORT_SINGLE_FILE) },
+    ),
+    layered(
         "mr-bfs",
         "As Munagala and Ranade's external search: two layers are looked at, with full checks now and then",
         &["cache", "cache-distances"],
@@ -264,7 +289,7 @@ impl StrategyInfo {
 
     /// Whether one thread explores, however many there are.
     pub fn has_one_thread(&self) -> bool {
-        matches!(self.explorer, ExplorerKind::Partition)
+        matches!(self.explorer, ExplorerKind::Partition(_))
     }
 
     /// Whether an option belongs to it.

@@ -170,7 +170,7 @@ fn partial_detection_ends_with_exact_counts_whatever_the_bound() {
     for space in &spaces {
         let expected = in_ram(space, DeadlockNotion::Off);
         let mut again = 0;
-        for bound in [Bound::Layers(1), Bound::Layers(3), Bound::Auto, Bound::Random] {
+        for bound in [Bound::Layers(1), Bound::Layers(3), Bound::Auto, Bound::Random, Bound::Selected] {
             for cache in [CacheKind::Off, CacheKind::Lru] {
                 let strategy = Strategy { bound: Some(bound), cache, ..named("partial") };
                 let report = whole(space, &strategy, 1).report;
@@ -201,6 +201,24 @@ fn partial_detection_reads_less_where_duplicates_lie_near() {
     assert!(3 * partial < 2 * full, "{partial} bytes against {full}");
     assert!(windows.contains(&2), "{windows:?}");
     assert!(windows.iter().all(|&window| window == 0 || window == 2), "{windows:?}");
+}
+
+#[test]
+fn selective_detection_looks_at_the_few_layers_that_duplicates_lie_in() {
+    // All duplicates of earlier layers lie 300 layers back: a bound would have to be as large.
+    let cycles = Grid::cycles(2, 300).scrambled();
+    let expected = in_ram(&cycles, DeadlockNotion::Off);
+    let layers = |name: &str| {
+        let strategy = Strategy { cache: CacheKind::Off, ..named(name) };
+        let report = whole(&cycles, &strategy, 1).report;
+        assert_same(&report, &expected, name);
+        report.layers
+    };
+    let read = |name: &str| layers(name).iter().map(|layer| layer.bytes_read).sum::<u64>();
+    let (selected, all) = (read("selective"), read("sort-file-per-layer"));
+    assert!(2 * selected < all, "{selected} bytes against {all}");
+    let windows: Vec<u64> = layers("selective").iter().map(|layer| layer.window).collect();
+    assert!(windows[320..].iter().any(|&window| window > 0 && window <= 8), "{windows:?}");
 }
 
 #[test]

@@ -307,3 +307,25 @@ fn a_structured_search_lets_as_many_tables_leave_as_a_large_one_needs_to_grow() 
     ]);
     assert_eq!(counts(&resumed.expect_code(3).json()), counts(&known.expect_code(3).json()));
 }
+
+#[test]
+fn bao_jones_is_the_search_by_partitions_with_a_fixed_hash_and_one_of_them_in_memory() {
+    let place = tempfile::tempdir().expect("a place");
+    let folder = place.path().display().to_string();
+    let ask = |strategy: &[&str]| {
+        let common = ["check", &support::bundled_model("philosophers.mdve"), "-D", "N=7", "--deadlock", "off", "--json"];
+        let room = ["--memory", "2M", "--disk", &folder, "--part-states", "1000"];
+        hadal(&[&common[..], &room, strategy].concat())
+    };
+    let preset = ask(&["--strategy", "bao-jones"]).expect_code(0).json();
+    let named = ask(&["--strategy", "part", "--part-heuristic", "s-ghc", "--part-one"]).expect_code(0).json();
+    let searched = ask(&["--strategy", "bfs", "--memory", "64M"]);
+    assert!(searched.code == 2, "--part-states is not of bfs: {searched:?}");
+    for figure in ["heuristic", "cross_transitions", "swaps", "partitions"] {
+        assert_eq!(preset["partition"][figure], named["partition"][figure], "{figure}");
+    }
+    assert!(preset["partition"]["cross_transitions"].as_u64() > Some(1000), "{preset}");
+    assert_eq!((&preset["states"], &preset["transitions"]), (&named["states"], &named["transitions"]));
+    let refused = ask(&["--strategy", "bao-jones", "--part-heuristic", "de"]);
+    assert!(refused.code == 2 && refused.stderr.contains("part-heuristic"), "{refused:?}");
+}

@@ -233,10 +233,13 @@ impl ClosedSet {
 
     /// A pass that asks the layers from depth `since` on, and others that share a run with them.
     pub(crate) fn filter(&self, since: u64) -> Result<ClosedPass<'_>, Trouble> {
-        let recent = |&(_, last): &(u64, u64)| last >= since;
-        let first = self.additions.iter().position(recent).unwrap_or(self.additions.len()) as u64;
+        self.filter_where(|(_, last)| last >= since)
+    }
+
+    /// The same of runs that are asked, by the first and last depth of their layers; recent small layers are always asked.
+    pub(crate) fn filter_where(&self, asked: impl Fn((u64, u64)) -> bool) -> Result<ClosedPass<'_>, Trouble> {
         Ok(ClosedPass {
-            levels: self.levels.filter_since(first)?,
+            levels: self.levels.filter_where(|layers| asked(self.depths(layers)))?,
             set: self,
             next: 0,
             found_recent: 0,

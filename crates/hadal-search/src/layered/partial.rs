@@ -62,7 +62,10 @@ impl PartialDetector {
             Some(_) => None,
             None => Some(self.settling.settled_pass()?),
         };
-        let mut passes = Passes { window: self.window.filter(since.unwrap_or(0))?, all };
+        let (from, seen) = (since.unwrap_or(0), self.settling.seen());
+        let asked =
+            |depths: (u64, u64)| depths.1 >= from && (since.is_none() || self.settling.selects(depths, seen));
+        let mut passes = Passes { window: self.window.filter_where(asked)?, all };
         let merge = self.candidates.merge()?;
         let done = subtract_closed(&self.disk, merge, &mut passes, &mut Sink(layer)).await?;
         let mut found = Found {

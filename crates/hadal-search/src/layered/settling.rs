@@ -24,6 +24,8 @@ pub enum Bound {
     Layers(u64),
     /// As far as almost all duplicates were found so far.
     Auto,
+    /// Only layers at distances at which more than a few duplicates were found so far (Evangelista 2008).
+    Selected,
     /// A number drawn for each layer, small ones more often (Della Penna et al. 2004).
     Random,
 }
@@ -36,6 +38,8 @@ const MOST_SHARE: u64 = 64;
 const FEW: u64 = 1 << 10;
 /// With the automatic bound, one in this many duplicates may lie farther back.
 const RARE: u64 = 1000;
+/// Layers as near as this are always looked at.
+const NEAR: u64 = 2;
 
 /// How far back detection looks, and whether that is taken for enough.
 #[derive(Clone, Copy, Debug)]
@@ -163,13 +167,21 @@ impl Settling {
         match self.bound {
             Bound::Layers(layers) => layers,
             Bound::Auto => self.reach,
-            Bound::Random => u64::MAX,
+            Bound::Random | Bound::Selected => u64::MAX,
         }
     }
 
     /// How many layers are compared with from depth `since` on; 0 for all.
     pub(super) fn window(&self, since: Option<u64>) -> u64 {
-        since.map_or(0, |since| self.depth - since)
+        let selected = |since: u64| {
+            let seen = self.seen();
+            (since..self.depth).filter(|&depth| self.selects((depth, depth), seen)).count() as u64
+        };
+        match (since, self.bound) {
+            (None, _) => 0,
+            (Some(since), Bound::Selected) => selected(since),
+            (Some(since), _) => self.depth - since,
+        }
     }
 
     /// The first depth to compare so many candidates with, or none for a full check.
@@ -179,10 +191,26 @@ impl Settling {
             return None;
         }
         let reach = match self.bound {
+            Bound::Selected => return (self.depth > NEAR).then_some(0),
             Bound::Random => 1 + u64::from(self.random.bits().trailing_zeros()),
-            _ => self.reach_now(),
+            Bound::Layers(_) | Bound::Auto => self.reach_now(),
         };
         self.depth.checked_sub(reach.max(1)).filter(|&since| since > 0)
+    }
+
+    /// Whether candidates are compared with layers from one depth to another, if they are not compared with all.
+    pub(super) fn selects(&self, (first, last): (u64, u64), total: u64) -> bool {
+        let distances = self.depth - last.min(self.depth)..=self.depth - first.min(self.depth);
+        self.bound != Bound::Selected
+            || *distances.start() <= NEAR
+            || distances.into_iter().any(|distance| {
+                self.histogram.get(distance as usize).is_some_and(|found| found * RARE > total)
+            })
+    }
+
+    /// Duplicates seen so far.
+    pub(super) fn seen(&self) -> u64 {
+        self.histogram.iter().sum()
     }
 
     /// Takes note of a check that [`Settling::since`] asked for and of the duplicates it found.

@@ -40,15 +40,15 @@ pub struct LevelCount {
 }
 
 impl LevelsFilter {
-    pub(super) fn open(levels: &[Level], since: u64) -> Result<Self, ReadError> {
+    pub(super) fn open(levels: &[Level], asked: impl Fn((u64, u64)) -> bool) -> Result<Self, ReadError> {
         let part = |level: &Level| Part {
             layers: level.layers,
             run: level.run.clone(),
             access: Access::Unopened(level.index.clone()),
             found: 0,
         };
-        let recent = levels.iter().rev().filter(|level| level.layers.1 >= since && level.run.records() > 0);
-        Ok(LevelsFilter { parts: recent.map(part).collect() })
+        let chosen = levels.iter().rev().filter(|level| level.run.records() > 0 && asked(level.layers));
+        Ok(LevelsFilter { parts: chosen.map(part).collect() })
     }
 
     /// Duplicates by how far back they lie, newest run first.

@@ -153,17 +153,17 @@ impl Levels {
 
     /// A pass over ascending candidates, batch after batch.
     pub fn filter(&self) -> Result<LevelsFilter, ReadError> {
-        LevelsFilter::open(&self.levels, 0)
+        LevelsFilter::open(&self.levels, |_| true)
     }
 
-    /// A pass that asks only runs with a layer not before `layer` (partial duplicate detection).
-    pub fn filter_since(&self, layer: u64) -> Result<LevelsFilter, ReadError> {
-        LevelsFilter::open(&self.levels, layer)
+    /// A pass that asks only some runs, by their first and last layer (partial duplicate detection).
+    pub fn filter_where(&self, asked: impl Fn((u64, u64)) -> bool) -> Result<LevelsFilter, ReadError> {
+        LevelsFilter::open(&self.levels, asked)
     }
 
     /// A pass that asks only these runs, counted from the oldest.
     pub fn filter_runs(&self, runs: std::ops::Range<usize>) -> Result<LevelsFilter, ReadError> {
-        LevelsFilter::open(&self.levels[runs], 0)
+        LevelsFilter::open(&self.levels[runs], |_| true)
     }
 
     /// Sets the bit of each of the strictly ascending candidates that is in the set; returns how many are.
