@@ -313,7 +313,15 @@ fn bao_jones_is_the_search_by_partitions_with_a_fixed_hash_and_one_of_them_in_me
     let place = tempfile::tempdir().expect("a place");
     let folder = place.path().display().to_string();
     let ask = |strategy: &[&str]| {
-        let common = ["check", &support::bundled_model("philosophers.mdve"), "-D", "N=7", "--deadlock", "off", "--json"];
+        let common = [
+            "check",
+            &support::bundled_model("philosophers.mdve"),
+            "-D",
+            "N=7",
+            "--deadlock",
+            "off",
+            "--json",
+        ];
         let room = ["--memory", "2M", "--disk", &folder, "--part-states", "1000"];
         hadal(&[&common[..], &room, strategy].concat())
     };

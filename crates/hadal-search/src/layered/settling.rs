@@ -200,10 +200,10 @@ impl Settling {
 
     /// Whether candidates are compared with layers from one depth to another, if they are not compared with all.
     pub(super) fn selects(&self, (first, last): (u64, u64), total: u64) -> bool {
-        let distances = self.depth - last.min(self.depth)..=self.depth - first.min(self.depth);
+        let (near, far) = (self.depth - last.min(self.depth), self.depth - first.min(self.depth));
         self.bound != Bound::Selected
-            || *distances.start() <= NEAR
-            || distances.into_iter().any(|distance| {
+            || near <= NEAR
+            || (near..=far).any(|distance| {
                 self.histogram.get(distance as usize).is_some_and(|found| found * RARE > total)
             })
     }
