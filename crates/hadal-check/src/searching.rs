@@ -16,6 +16,7 @@ use hadal_search::explore::{self, Folders, Method, Run, Setting, explore_watched
 use hadal_search::external::{self, ExternalOptions};
 use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
+use hadal_search::partition::PartitionOptions;
 use hadal_search::paths::CountedPaths;
 use hadal_search::ram::{Breadth, Depth};
 use hadal_search::relaxed::Relaxed;

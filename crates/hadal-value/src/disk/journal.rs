@@ -107,7 +107,7 @@ impl Journal {
     }
 
     /// Does one sweep, whose bytes count.
-    pub fn counting<T>(&mut self, sweep: impl FnOnce(&mut Journal) -> T) -> T {
+    pub(super) fn counting<T>(&mut self, sweep: impl FnOnce(&mut Journal) -> T) -> T {
         let before = self.disk.traffic.bytes_moved();
         let found = sweep(self);
         let moved = self.disk.traffic.bytes_moved() - before;
@@ -116,7 +116,7 @@ impl Journal {
     }
 
     /// What its sweeps have moved.
-    pub fn sweeping(&self) -> Sweeping {
+    pub(super) fn sweeping(&self) -> Sweeping {
         self.sweeping
     }
 
