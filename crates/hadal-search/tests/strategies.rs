@@ -205,20 +205,27 @@ fn partial_detection_reads_less_where_duplicates_lie_near() {
 
 #[test]
 fn selective_detection_looks_at_the_few_layers_that_duplicates_lie_in() {
-    // All duplicates of earlier layers lie 300 layers back: a bound would have to be as large.
-    let cycles = Grid::cycles(2, 300).scrambled();
+    // All duplicates of earlier layers lie 100 layers back: a bound would have to be as large. Old layers share files, a few to each.
+    let cycles = Grid::cycles(2, 100).scrambled();
     let expected = in_ram(&cycles, DeadlockNotion::Off);
     let layers = |name: &str| {
         let strategy = Strategy { cache: CacheKind::Off, ..named(name) };
-        let report = whole(&cycles, &strategy, 1).report;
+        let folder = tempfile::tempdir().unwrap();
+        let vfs = Arc::new(Folder::create(folder.path()).unwrap());
+        let (budget, limits) = (64 * BUDGET, Limits::default());
+        let setting = Setting { space: &cycles, strategy: &strategy, threads: 1, budget, limits };
+        let report = search(&setting, vfs, Begin::Fresh).unwrap().report;
         assert_same(&report, &expected, name);
         report.layers
     };
-    let read = |name: &str| layers(name).iter().map(|layer| layer.bytes_read).sum::<u64>();
-    let (selected, all) = (read("selective"), read("sort-file-per-layer"));
+    let closed = |name: &str| {
+        layers(name).iter().map(|layer| layer.detection.closed_read).sum::<u64>()
+    };
+    let (selected, all) = (closed("selective"), closed("sort-file-per-layer"));
     assert!(2 * selected < all, "{selected} bytes against {all}");
     let windows: Vec<u64> = layers("selective").iter().map(|layer| layer.window).collect();
-    assert!(windows[320..].iter().any(|&window| window > 0 && window <= 8), "{windows:?}");
+    let few = windows[120..].iter().filter(|&&window| window > 0 && window <= 24).count();
+    assert!(few > 60, "{windows:?}");
 }
 
 #[test]

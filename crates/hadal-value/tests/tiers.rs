@@ -140,7 +140,7 @@ fn tiers_agree_on_a_walk() {
 /// A sweep of the published tier reads the edges twice, writes those that are swept and sorts them once, and writes all again.
 #[test]
 fn a_sweep_of_the_published_tier_moves_the_edges_a_few_times() {
-    let (model, objective) = ask(WALK, 40, "Rmin=? [ F \"out\" | \"home\" ]");
+    let (model, objective) = ask(WALK, 25, "Rmin=? [ F \"out\" | \"home\" ]");
     let found = on_disk(&model, &objective, Tier::Faithful, &FaultyFolder::default()).expect("an answer");
     let moved = found.moved.expect("a disk");
     let (edges, record) = (found.size.branches + found.size.states, 6 * 8);

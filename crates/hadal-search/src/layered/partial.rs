@@ -62,7 +62,8 @@ impl PartialDetector {
             Some(_) => None,
             None => Some(self.settling.settled_pass()?),
         };
-        let (from, seen) = (since.unwrap_or(0), self.settling.seen());
+        // Settled layers are among all others.
+        let (from, seen) = (since.unwrap_or_else(|| self.settling.settled()), self.settling.seen());
         let asked =
             |depths: (u64, u64)| depths.1 >= from && (since.is_none() || self.settling.selects(depths, seen));
         let mut passes = Passes { window: self.window.filter_where(asked)?, all };

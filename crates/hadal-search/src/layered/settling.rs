@@ -40,6 +40,8 @@ const FEW: u64 = 1 << 10;
 const RARE: u64 = 1000;
 /// Layers as near as this are always looked at.
 const NEAR: u64 = 2;
+/// Among so many layers, one is compared with all: that shows at which distances duplicates lie.
+const SURVEY: u64 = 16;
 
 /// How far back detection looks, and whether that is taken for enough.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +68,8 @@ pub(crate) struct Settling {
     full: Vec<u64>,
     /// Whether the layer being found is compared with all layers.
     is_full: bool,
+    /// Whether the layer being found is compared with each layer, so that distances are known.
+    is_survey: bool,
     /// Duplicates seen by distance, for the automatic bound.
     histogram: Vec<u64>,
     random: Xorshift,
@@ -88,6 +92,7 @@ impl Settling {
             unsettled: 0,
             full: Vec::new(),
             is_full: false,
+            is_survey: false,
             histogram: Vec::new(),
             random: Xorshift::golden(),
             depth: 0,
@@ -179,6 +184,7 @@ impl Settling {
         };
         match (since, self.bound) {
             (None, _) => 0,
+            (Some(_), Bound::Selected) if self.is_survey => 0,
             (Some(since), Bound::Selected) => selected(since),
             (Some(since), _) => self.depth - since,
         }
@@ -186,14 +192,17 @@ impl Settling {
 
     /// The first depth to compare so many candidates with, or none for a full check.
     pub(super) fn since(&mut self, candidates: u64) -> Option<u64> {
+        if self.bound == Bound::Selected {
+            self.is_survey = self.depth.is_multiple_of(SURVEY);
+            return Some(0);
+        }
         // Few candidates are cheaper to look up everywhere than to carry along wrongly.
         if !self.trusted && candidates * 64 < self.all.records() {
             return None;
         }
         let reach = match self.bound {
-            Bound::Selected => return (self.depth > NEAR).then_some(0),
             Bound::Random => 1 + u64::from(self.random.bits().trailing_zeros()),
-            Bound::Layers(_) | Bound::Auto => self.reach_now(),
+            Bound::Layers(_) | Bound::Auto | Bound::Selected => self.reach_now(),
         };
         self.depth.checked_sub(reach.max(1)).filter(|&since| since > 0)
     }
@@ -202,6 +211,7 @@ impl Settling {
     pub(super) fn selects(&self, (first, last): (u64, u64), total: u64) -> bool {
         let (near, far) = (self.depth - last.min(self.depth), self.depth - first.min(self.depth));
         self.bound != Bound::Selected
+            || self.is_survey
             || near <= NEAR
             || (near..=far).any(|distance| {
                 self.histogram.get(distance as usize).is_some_and(|found| found * RARE > total)
@@ -215,12 +225,18 @@ impl Settling {
 
     /// Takes note of a check that [`Settling::since`] asked for and of the duplicates it found.
     pub(super) fn checked(&mut self, since: Option<u64>, by_distance: &[Distance]) {
-        self.is_full = since.is_none();
-        self.note(by_distance);
+        self.is_full = since.is_none() || std::mem::take(&mut self.is_survey);
+        self.count(by_distance);
     }
 
-    /// Takes note of duplicates.
+    /// Takes note of duplicates that settling found. Settled layers share runs: how far back a duplicate lies is not certain.
     pub(super) fn note(&mut self, by_distance: &[Distance]) {
+        if self.bound != Bound::Selected {
+            self.count(by_distance);
+        }
+    }
+
+    fn count(&mut self, by_distance: &[Distance]) {
         for distance in by_distance {
             let at = distance.farthest as usize;
             if self.histogram.len() <= at {
