@@ -55,6 +55,8 @@ fn ways() -> Vec<Way> {
     add("paths", true, Box::new(Auto));
     add("part --part-states 600", false, Box::new(part(Heuristic::default())));
     add("part --part-states 600 --part-heuristic d-ghc", false, Box::new(part(Heuristic::DynamicGhc)));
+    let bao_jones = PartitionOptions { one_at_a_time: true, ..part(Heuristic::StaticGhc) };
+    add("bao-jones --part-states 600", false, Box::new(bao_jones));
     for (name, strategy) in strategies::on_disk() {
         match name {
             "layered" => {

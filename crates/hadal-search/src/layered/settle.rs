@@ -85,14 +85,7 @@ impl Sweep<'_> {
             again += self.settle_layers(together.clone(), &mut lane).await?;
             next = together.end;
         }
-        // Only where the last layer was expanded: else it is still needed to go on from.
-        while self.counted.layers.len() == self.journal.depth()
-            && self.journal.depth() > 1
-            && self.journal.states(self.journal.depth() - 1) == 0
-        {
-            self.journal.pop_empty();
-            self.counted.layers.truncate(self.journal.depth());
-        }
+        self.drop_empty_layers();
         let again_counts = total_counts(std::slice::from_ref(&lane), self.task.space);
         self.counted.take_off(&again_counts);
         self.journal.keep_apart_from(self.journal.depth());
@@ -101,6 +94,18 @@ impl Sweep<'_> {
             settling.settled_before(self.journal.depth() as u64, states, again);
         }
         Ok(())
+    }
+
+    /// Removes last layers that settling emptied, in this attempt or in one that was killed. Only where the
+    /// last layer was expanded: else it is still needed to go on from.
+    pub(super) fn drop_empty_layers(&mut self) {
+        while self.counted.layers.len() == self.journal.depth()
+            && self.journal.depth() > 1
+            && self.journal.states(self.journal.depth() - 1) == 0
+        {
+            self.journal.pop_empty();
+            self.counted.layers.truncate(self.journal.depth());
+        }
     }
 
     /// Layers from this depth on that are settled together: one that was compared with everything alone, others as many as

@@ -227,6 +227,7 @@ impl<'a> Sweep<'a> {
             self.counted.counts = counts;
         }
         if unique == 0 {
+            self.drop_empty_layers();
             return Ok(self.complete());
         }
         self.widths.push(unique);
