@@ -218,9 +218,7 @@ fn selective_detection_looks_at_the_few_layers_that_duplicates_lie_in() {
         assert_same(&report, &expected, name);
         report.layers
     };
-    let closed = |name: &str| {
-        layers(name).iter().map(|layer| layer.detection.closed_read).sum::<u64>()
-    };
+    let closed = |name: &str| layers(name).iter().map(|layer| layer.detection.closed_read).sum::<u64>();
     let (selected, all) = (closed("selective"), closed("sort-file-per-layer"));
     assert!(2 * selected < all, "{selected} bytes against {all}");
     let windows: Vec<u64> = layers("selective").iter().map(|layer| layer.window).collect();

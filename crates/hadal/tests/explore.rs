@@ -53,6 +53,43 @@ impl Server {
     }
 }
 
+/// Processes that this one started.
+#[cfg(target_os = "linux")]
+fn children(parent: u32) -> Vec<u32> {
+    let processes = std::fs::read_dir("/proc").expect("processes").flatten();
+    let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let is_child = |&number: &u32| {
+        std::fs::read_to_string(format!("/proc/{number}/stat")).is_ok_and(|text| {
+            text.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1))
+                == Some(&parent.to_string())
+        })
+    };
+    numbers.filter(is_child).collect()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_search_ends_with_the_explorer_that_began_it_however_that_ends() {
+    let place = tempfile::tempdir().expect("a place");
+    let folder = place.path().display().to_string();
+    let tiles = bundled_model("tiles.m");
+    // Hours of search, if nobody ends it.
+    let mut server = serve(&[&tiles, "-D", "ROW4=12131514", "--", "--memory", "8M", "--disk", &folder]);
+    let searches = children(server.child.id());
+    assert_eq!(searches.len(), 1, "{searches:?}");
+    server.child.kill().expect("it runs");
+    server.child.wait().expect("it ended");
+    let is_there = || {
+        let state = std::fs::read_to_string(format!("/proc/{}/stat", searches[0]));
+        state.is_ok_and(|text| !text.contains(") Z "))
+    };
+    let begun = std::time::Instant::now();
+    while is_there() {
+        assert!(begun.elapsed().as_secs() < 60, "the search goes on");
+        std::thread::yield_now();
+    }
+}
+
 #[test]
 fn walking_shows_what_each_action_would_change() {
     let server = serve(&[&bundled_model("ticket_lock.m"), "--no-check"]);

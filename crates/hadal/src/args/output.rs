@@ -49,6 +49,9 @@ pub struct OutputArgs {
     /// Show no progress.
     #[arg(long, short)]
     pub quiet: bool,
+    /// Stop as on Ctrl-C when standard input ends: for a process that is started by another one and must not outlive it.
+    #[arg(long, hide = true)]
+    pub until_input_ends: bool,
     /// What a file of settings beside the model said.
     #[arg(skip)]
     pub settings: Option<Settings>,

@@ -29,6 +29,9 @@ use std::time::Instant;
 /// Runs the command, or goes on with the run in the folder `resumed`; returns the exit code.
 pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let begun = Instant::now();
+    if args.output.until_input_ends {
+        end_with_input();
+    }
     if timed::reads(&args.model) {
         if args.formulas.progress || args.running.fair != Fair::Off {
             return Err(Failure::Usage(
@@ -189,6 +192,20 @@ pub(crate) fn interrupt_stops(control: &Arc<hadal_search::Control>) -> Result<()
         }
     })
     .map_err(|error| Failure::Internal(format!("cannot handle interrupts: {error}")))
+}
+
+/// Interrupts this process when its standard input ends.
+fn end_with_input() {
+    std::thread::spawn(|| {
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        // SAFETY: sends a signal to this process.
+        #[cfg(unix)]
+        unsafe {
+            libc::kill(libc::getpid(), libc::SIGINT);
+        }
+        #[cfg(not(unix))]
+        std::process::exit(130);
+    });
 }
 
 /// What a run's folder keeps of the command.

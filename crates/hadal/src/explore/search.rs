@@ -27,9 +27,10 @@ impl LiveSearch {
         let child = Command::new(std::env::current_exe()?)
             .arg("check")
             .args(arguments)
-            .args(["--json", "--quiet", "--events"])
+            .args(["--json", "--quiet", "--until-input-ends", "--events"])
             .arg(&events)
-            .stdin(Stdio::null())
+            // Nothing is written there: it ends when this process does, however that ends.
+            .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
