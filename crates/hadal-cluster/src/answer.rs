@@ -1,5 +1,6 @@
 //! A report on its way from a worker to the launcher.
 
+use crate::launch::Conclusion;
 use hadal_search::directed::DirectedFigures;
 use hadal_search::exchange::{cycle_of, kind_of, kind_words, stop_of, stop_words};
 use hadal_search::report::{CoverFigures, DiskFigures, Stage};
@@ -82,14 +83,18 @@ impl From<&Report> for Answer {
 /// Workers that do not say the same.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the workers of the cluster do not agree on the answer: {0}")]
-pub struct Disagreement(String);
+pub struct Disagreement(
+    /// Who they are.
+    pub String,
+);
 
-impl Answer {
-    /// Whether the search ended before it knew.
-    pub fn is_stopped(&self) -> bool {
+impl Conclusion for Answer {
+    fn is_stopped(&self) -> bool {
         matches!(self.verdict, Written::Stopped(_))
     }
+}
 
+impl Answer {
     /// One report of all workers: they agree on what was found, and each had a memory and a disk of its own.
     pub fn united(answers: &[Answer]) -> Result<Report, Disagreement> {
         let Some(first) = answers.first() else { return Err(Disagreement("there are none".into())) };

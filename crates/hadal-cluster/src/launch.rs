@@ -3,14 +3,15 @@
 
 mod place;
 
-use crate::answer::{Answer, Disagreement};
+use crate::answer::Disagreement;
 use crate::connect;
 use crate::hosts::Host;
 use crate::message::{Figures, FromWorker, Job, JobLimits, ToWorker, put};
 use crate::worker::LOST;
 use crate::{VERSION, hosts};
-use hadal_search::{Control, Report};
+use hadal_search::Control;
 use place::{Post, Started};
+use serde::de::DeserializeOwned;
 use std::collections::VecDeque;
 use std::io;
 use std::path::PathBuf;
@@ -123,10 +124,16 @@ pub enum Event<'e> {
     },
 }
 
+/// What a worker comes to.
+pub trait Conclusion: DeserializeOwned {
+    /// Whether it ended before it knew: its folder is needed.
+    fn is_stopped(&self) -> bool;
+}
+
 /// What a cluster came to.
-pub struct Launched {
-    /// The answer of all.
-    pub report: Report,
+pub struct Launched<A> {
+    /// What each worker came to.
+    pub answers: Vec<A>,
     /// The last figures of each.
     pub workers: Vec<Figures>,
     /// How often workers were lost.
@@ -137,19 +144,19 @@ pub struct Launched {
 type LostOne = (usize, Option<String>);
 
 /// How an attempt ended.
-enum LaunchEnd {
-    Done(Vec<Answer>),
+enum LaunchEnd<A> {
+    Done(Vec<A>),
     /// Without this worker, which may have said why.
     Lost(usize, Option<String>),
 }
 
 /// Lets workers search a space of this fingerprint until they have an answer.
-pub fn launch(
+pub fn launch<A: Conclusion>(
     orders: &Orders,
     fingerprint: u64,
     control: &Control,
     watch: &mut dyn FnMut(Event),
-) -> Result<Launched, LaunchError> {
+) -> Result<Launched<A>, LaunchError> {
     let (mut lost, mut idle, mut committed) = (0, 0, 0);
     loop {
         // Until everybody has committed what came from others, what is half done is begun again.
@@ -160,7 +167,7 @@ pub fn launch(
         drop(attempt);
         match ended? {
             LaunchEnd::Done(answers) => {
-                return Ok(Launched { report: Answer::united(&answers)?, workers, lost });
+                return Ok(Launched { answers, workers, lost });
             }
             LaunchEnd::Lost(worker, why) => {
                 let now = workers.iter().map(|figures| figures.committed).min().unwrap_or(0);
@@ -212,12 +219,12 @@ impl<'o> Attempt<'o> {
         LaunchError::Worker { worker, host: self.orders.hosts[worker].label().to_owned(), why, code }
     }
 
-    fn run(
+    fn run<A: Conclusion>(
         &mut self,
         fingerprint: u64,
         control: &Control,
         watch: &mut dyn FnMut(Event),
-    ) -> Result<LaunchEnd, LaunchError> {
+    ) -> Result<LaunchEnd<A>, LaunchError> {
         let token = connect::token()?;
         // Those that were waited for have said hello already.
         if self.orders.waiting.is_none() {
@@ -296,12 +303,12 @@ impl<'o> Attempt<'o> {
     }
 
     /// Watches until all are done, or one is lost.
-    fn supervise(
+    fn supervise<A: Conclusion>(
         &mut self,
         control: &Control,
         watch: &mut dyn FnMut(Event),
-    ) -> Result<LaunchEnd, LaunchError> {
-        let mut answers: Vec<Option<Answer>> = (0..self.started.len()).map(|_| None).collect();
+    ) -> Result<LaunchEnd<A>, LaunchError> {
+        let mut answers: Vec<Option<A>> = (0..self.started.len()).map(|_| None).collect();
         let (mut interrupted, mut told) = (false, Instant::now());
         loop {
             if control.is_interrupted() && !interrupted {
@@ -321,7 +328,8 @@ impl<'o> Attempt<'o> {
                 }
                 Ok(Post { worker, said: Some(FromWorker::Done { answer, figures }) }) => {
                     self.figures[worker] = figures;
-                    answers[worker] = Some(*answer);
+                    let means = serde_json::from_value(answer);
+                    answers[worker] = Some(means.map_err(|error| self.wrong(worker, error.to_string(), 4))?);
                 }
                 Ok(Post { worker, said: Some(FromWorker::Failed { code, why }) }) => {
                     return match i32::from(code) == LOST {
@@ -343,8 +351,8 @@ impl<'o> Attempt<'o> {
             if answers.iter().all(Option::is_some) {
                 show(&self.figures, control);
                 watch(Event::Standing(&self.figures));
-                let answers: Vec<Answer> = answers.into_iter().flatten().collect();
-                let remove = !self.orders.keep && !answers.iter().any(Answer::is_stopped);
+                let answers: Vec<A> = answers.into_iter().flatten().collect();
+                let remove = !self.orders.keep && !answers.iter().any(A::is_stopped);
                 for started in &mut self.started {
                     // One that is gone has nothing more to say.
                     let _ = put(&mut started.writer, &ToWorker::Finish { remove });

@@ -16,4 +16,4 @@ pub mod message;
 pub mod worker;
 
 /// What launcher and workers must have in common: the version of the program and of what they say to each other.
-pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+1");
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+2");

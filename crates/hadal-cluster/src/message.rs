@@ -1,6 +1,5 @@
 //! What launcher and workers say to each other: one JSON object a line, over pipes or a connection.
 
-use crate::answer::Answer;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
@@ -30,8 +29,8 @@ pub enum FromWorker {
     Standing(Figures),
     /// The search is over.
     Done {
-        /// What it came to.
-        answer: Box<Answer>,
+        /// What it came to, as the command understands it.
+        answer: serde_json::Value,
         /// The last figures.
         figures: Figures,
     },

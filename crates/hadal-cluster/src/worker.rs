@@ -2,12 +2,12 @@
 //! is gone, so is the worker.
 
 use crate::VERSION;
-use crate::answer::Answer;
 use crate::connect;
 use crate::link::LinkFigures;
 use crate::message::{Figures, FromWorker, Job, ToWorker, Traffic, get, put};
-use hadal_search::{Control, Report};
+use hadal_search::Control;
 use hadal_store::Governor;
+use serde::Serialize;
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -188,8 +188,8 @@ pub struct Attending {
 
 impl Attending {
     /// Tells what the search came to, and waits until all have. Whether the run's folder may go.
-    pub fn done(self, report: &Report) -> io::Result<bool> {
-        let answer = Box::new(Answer::from(report));
+    pub fn done(self, answer: &impl Serialize) -> io::Result<bool> {
+        let answer = serde_json::to_value(answer)?;
         self.end(&FromWorker::Done { answer, figures: self.watched.figures() })?;
         // A launcher that is gone has nothing removed.
         Ok(self.finish.recv().unwrap_or(false))

@@ -7,6 +7,7 @@ use crate::outcome::WorkerFigures;
 use crate::progress::Progress;
 use hadal_check::units::{counted, grouped, size, span};
 use hadal_check::{By, CheckError, Chosen, Fair, Lasso, Liveness, Outcome, Run, RunPlace, Running, Verdict};
+use hadal_cluster::answer::Answer;
 use hadal_cluster::hosts::{Cluster, Host};
 use hadal_cluster::launch::{Event, Former, LaunchError, Launched, Orders, Waiting, launch};
 use hadal_cluster::message::{Figures, JobLimits};
@@ -383,34 +384,37 @@ impl<'a> Launching<'a> {
         }
         let (mut noted, mut told) = (Instant::now(), Instant::now());
         let mut trouble = None;
-        let launched = launch(&orders, fingerprint, control, &mut |event| match event {
-            Event::Standing(figures) => {
-                self.figures.replace(figures.to_vec());
-                self.progress.beside(standing(figures));
-                moved |= figures.iter().all(|figures| figures.committed > 0);
-                if noted.elapsed() >= NOTES && trouble.is_none() && moved {
-                    noted = Instant::now();
-                    let standing = (control, "running", before + begun.elapsed().as_secs_f64());
-                    trouble = self.note(kept, (number, set), standing).err();
+        let launched: Result<Launched<Answer>, _> =
+            launch(&orders, fingerprint, control, &mut |event| match event {
+                Event::Standing(figures) => {
+                    self.figures.replace(figures.to_vec());
+                    self.progress.beside(standing(figures));
+                    moved |= figures.iter().all(|figures| figures.committed > 0);
+                    if noted.elapsed() >= NOTES && trouble.is_none() && moved {
+                        noted = Instant::now();
+                        let standing = (control, "running", before + begun.elapsed().as_secs_f64());
+                        trouble = self.note(kept, (number, set), standing).err();
+                    }
+                    if told.elapsed() >= EVENTS {
+                        told = Instant::now();
+                        self.tell(control, figures);
+                    }
                 }
-                if told.elapsed() >= EVENTS {
-                    told = Instant::now();
-                    self.tell(control, figures);
-                }
-            }
-            Event::Lost { worker, host, times } => {
-                control.warn(format!(
+                Event::Lost { worker, host, times } => {
+                    control.warn(format!(
                     "worker {worker} ({host}) was lost: all workers start again from their last common commit"
                 ));
-                let seconds = control.elapsed().as_secs_f64();
-                self.progress.event(|| {
+                    let seconds = control.elapsed().as_secs_f64();
+                    self.progress.event(|| {
                     serde_json::json!({
                         "event": "lost", "seconds": seconds, "worker": worker, "host": host, "times": times
                     })
                 });
-            }
-        });
-        let Launched { report, workers, .. } = launched.map_err(as_check_error)?;
+                }
+            });
+        let Launched { answers, workers, .. } = launched.map_err(as_check_error)?;
+        let report = Answer::united(&answers).map_err(|error| as_check_error(error.into()))?;
+        drop(answers);
         self.figures.replace(workers.clone());
         self.tell(control, &workers);
         let status = status(&report.verdict);

@@ -29,9 +29,7 @@ pub enum Form {
 
 /// Estimates distances in the space of liveness as safety over a product. A state there is a state of the product, a
 /// stage (0 on the stem, 3 where the loop is closed), and the state that the loop began with.
-pub struct LassoGuide<'m> {
-    system: &'m System,
-    layout: &'m Layout,
+pub struct LassoGuide {
     words: usize,
     form: Form,
     slots: Vec<SlotDistances>,
@@ -42,7 +40,10 @@ pub struct LassoGuide<'m> {
 
 struct SlotDistances {
     slot: usize,
-    values: Vec<Option<Value>>,
+    offset: u32,
+    width: u32,
+    /// The code of each node in a state.
+    codes: Vec<u64>,
     /// From node to node.
     table: Vec<u32>,
 }
@@ -59,9 +60,9 @@ struct ClaimDistances {
     stronger: Vec<u32>,
 }
 
-impl<'m> LassoGuide<'m> {
+impl LassoGuide {
     /// For a product of this model; `words` are those of a state of the product.
-    pub fn new(model: &'m Model, product: &Product, words: usize, form: Form) -> Self {
+    pub fn new(model: &Model, product: &Product, words: usize, form: Form) -> Self {
         let system = model.system();
         let facts = Facts::of(system);
         let mut slots: Vec<SlotDistances> = Vec::new();
@@ -77,7 +78,7 @@ impl<'m> LassoGuide<'m> {
             slots.extend(
                 chosen
                     .into_iter()
-                    .filter_map(|slot| SlotDistances::of(system, &facts, slot))
+                    .filter_map(|slot| SlotDistances::of((system, model.layout()), &facts, slot))
                     .take(MOST_SLOTS),
             );
         }
@@ -86,7 +87,7 @@ impl<'m> LassoGuide<'m> {
         };
         let together = facts.footprints().map(|(_, _, print)| written(print)).max().unwrap_or(0).max(1);
         let claim = product.claim_graph().map(ClaimDistances::new);
-        LassoGuide { system, layout: model.layout(), words, form, slots, together, claim }
+        LassoGuide { words, form, slots, together, claim }
     }
 
     fn on_stem(&self, own: &[u64]) -> u32 {
@@ -98,12 +99,14 @@ impl<'m> LassoGuide<'m> {
     fn in_loop(&self, own: &[u64], seed: &[u64]) -> u32 {
         let mut sum = 0u32;
         for it in &self.slots {
-            let node = |state: &[u64]| {
-                let value = self.layout.value(self.system, state, it.slot);
-                it.values.iter().position(|held| *held == value)
-            };
+            let code = |state: &[u64]| get_bits(state, it.offset, it.width);
+            let (own, seed) = (code(own), code(seed));
+            if own == seed {
+                continue;
+            }
+            let node = |code: u64| it.codes.iter().position(|held| *held == code);
             let (Some(from), Some(to)) = (node(own), node(seed)) else { continue };
-            match it.table[from * it.values.len() + to] {
+            match it.table[from * it.codes.len() + to] {
                 FAR => return FAR,
                 steps => sum += steps,
             }
@@ -123,7 +126,7 @@ impl<'m> LassoGuide<'m> {
 }
 
 impl SlotDistances {
-    fn of(system: &System, facts: &Facts, slot: usize) -> Option<Self> {
+    fn of((system, layout): (&System, &Layout), facts: &Facts, slot: usize) -> Option<Self> {
         let graph = ControlGraph::of_slot(system, facts, slot as u32)?;
         let nodes = graph.values.len();
         if !(2..=MOST_VALUES).contains(&nodes) {
@@ -132,7 +135,11 @@ impl SlotDistances {
         let from = |node: usize| graph.distances_from(&[node as u32]);
         let table =
             (0..nodes).flat_map(|node| from(node).into_iter().map(|steps| steps.unwrap_or(FAR))).collect();
-        Some(SlotDistances { slot, values: graph.values, table })
+        let place = &layout.slots()[slot];
+        let code = |value: &Option<Value>| system.domains[place.domain].encode(*value);
+        // A value without a code is that of no state.
+        let codes = graph.values.iter().map(|value| code(value).unwrap_or(u64::MAX)).collect();
+        Some(SlotDistances { slot, offset: place.offset, width: place.width, codes, table })
     }
 }
 
@@ -183,7 +190,7 @@ impl ClaimDistances {
     }
 }
 
-impl Guide for LassoGuide<'_> {
+impl Guide for LassoGuide {
     fn name(&self) -> String {
         match self.form {
             Form::Published => "lasso".into(),
@@ -201,7 +208,7 @@ impl Guide for LassoGuide<'_> {
     }
 }
 
-struct LassoEstimator<'g>(&'g LassoGuide<'g>);
+struct LassoEstimator<'g>(&'g LassoGuide);
 
 impl Estimator for LassoEstimator<'_> {
     fn estimate(&mut self, state: &[u64], _off: Option<&Mask>) -> Distance {

@@ -1,9 +1,11 @@
 //! Questions answered on disk, in a folder that a run which was killed goes on from; or in RAM by the same sweeps.
 
 use super::asked::{Solver, uncomplemented};
+use super::company::Company;
 use super::earning::{Column, Earned, Earning, column_of};
 use super::graph::{DiskGraph, DiskOptions};
 use super::journal::Journal;
+use super::moving::move_in;
 use super::rows::ByRank;
 use super::solve::Tier;
 use crate::answer::{Answer, Leftover, Moved, Needs, Size};
@@ -14,7 +16,7 @@ use hadal_store::Governor;
 use hadal_system::chance::{Asked, Formula, Measure, Objective};
 use hadal_system::{PropertyId, StateSpace, System};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Where a question is answered.
@@ -26,6 +28,18 @@ pub struct Place<'a> {
     pub memory: u64,
     /// Where values are kept; `None`: in RAM where they fit, else in blocks.
     pub tier: Option<Tier>,
+}
+
+/// One of several workers that answer together.
+pub struct Member<'a> {
+    /// All of them.
+    pub company: Company,
+    /// The folder of its own run.
+    pub folder: &'a Path,
+    /// What it may take.
+    pub governor: Governor,
+    /// Folders of workers of another number that committed something: those that this one reads.
+    pub former: &'a [PathBuf],
 }
 
 /// What is looked up before anything is explored.
@@ -101,6 +115,26 @@ pub fn answer_with(
     }
 }
 
+/// Answers together with other workers, all of which do the same. They have the value of one process to the bit. Asked again after
+/// any of them was killed, they go on from their last common commit.
+pub fn answer_among(
+    space: &dyn StateSpace,
+    system: &System,
+    objective: &Objective,
+    precision: Precision,
+    member: &Member,
+) -> Result<Answer, SolveError> {
+    let Member { company, folder, governor, former } = member;
+    let tier = Some(Tier::SemiExternal);
+    let fingerprint = fingerprint(space, system, objective, (precision, tier));
+    let mut journal = Journal::open_among(folder, fingerprint, governor, company)?;
+    let begun = former.iter().filter(|path| path.is_dir());
+    let former: Result<Vec<Journal>, _> =
+        begun.map(|path| Journal::open(path, fingerprint, governor)).collect();
+    journal.follows(former?);
+    answer_with(space, system, objective, (precision, tier), &mut journal)
+}
+
 /// Explores `space` in RAM and answers by the sweeps of the other tiers.
 pub fn answer_in_ram(
     space: &dyn StateSpace,
@@ -174,6 +208,9 @@ impl Question<'_> {
         (options, followed): (DiskOptions, bool),
         journal: &mut Journal,
     ) -> Result<Answer, SolveError> {
+        if let Some(former) = journal.former() {
+            move_in(former, explored, journal)?;
+        }
         let resumed = journal.resumed();
         let graph = DiskGraph::build_in(explored, &options, journal)?;
         let solver = Solver {
@@ -248,7 +285,7 @@ fn beside(measure: &Measure) -> Option<Beside<'_>> {
 }
 
 /// A number that another model, question or way to answer it would not have.
-pub(super) fn fingerprint(
+pub fn fingerprint(
     space: &dyn StateSpace,
     system: &System,
     objective: &Objective,

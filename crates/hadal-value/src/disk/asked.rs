@@ -105,6 +105,12 @@ impl<R: Rows + States> Solver<'_, R> {
 
     /// The answer, with the paths that show it where they are wanted.
     pub fn answer(&self, objective: &Objective, journal: Option<&mut Journal>) -> Result<Answer, SolveError> {
+        let wanted = self.precision;
+        if wanted.exact || wanted.policy || wanted.certificate || wanted.paths != Wanted::Nothing {
+            self.must_be_alone(
+                "fractions, policies, certificates and paths are found by one process: leave out --cluster",
+            )?;
+        }
         let mut answer = self.found(objective, journal)?;
         answer.evidence = match (self.precision.paths, &objective.asked) {
             (Wanted::Nothing, _) => None,
@@ -123,6 +129,11 @@ impl<R: Rows + States> Solver<'_, R> {
             }
         };
         Ok(answer)
+    }
+
+    /// Refuses what needs the choices of all states.
+    pub(super) fn must_be_alone(&self, why: &'static str) -> Result<(), SolveError> {
+        self.rows.company().map_or(Ok(()), |_| Err(SolveError::Method(why)))
     }
 
     fn found(&self, objective: &Objective, journal: Option<&mut Journal>) -> Result<Answer, SolveError> {
@@ -255,7 +266,11 @@ impl<R: Rows + States> Solver<'_, R> {
 
     /// A journal that nothing is committed to, where there is a disk.
     pub(super) fn passing(&self) -> Option<Journal> {
-        self.disk.as_ref().map(Journal::passing)
+        let passing = self.disk.as_ref().map(Journal::passing);
+        match self.rows.company() {
+            Some(company) => passing.map(|journal| journal.among(company.clone())),
+            None => passing,
+        }
     }
 
     /// Values of the states of a filter, with what comes of them.

@@ -2,10 +2,11 @@
 //! fraction. Bounds are committed now and then.
 
 use super::DiskError;
+use super::company::Changes;
 use super::graph::run_options;
 use super::journal::Journal;
 use super::rows::{Row, Rows};
-use super::vector::{read_bounds, write_bounds};
+use super::vector::{recall_bounds, write_bounds};
 use crate::SolveError;
 use crate::bounded::Rule;
 use crate::build::BuildError;
@@ -39,7 +40,9 @@ pub(super) trait Swept: Clone + PartialEq {
     /// Commits values and words that say how far they are.
     fn commit(values: &[Self], words: Vec<u64>, journal: &mut Journal) -> Result<(), DiskError>;
     /// Goes back to values that were committed.
-    fn restore(values: &mut [Self], run: &RunFile) -> Result<(), DiskError>;
+    fn restore(values: &mut [Self], run: &RunFile, journal: &Journal) -> Result<(), DiskError>;
+    /// Tells other workers what this one changed, and hears what they changed.
+    fn meet(values: &mut [Self], changes: &mut Changes) -> Result<(), DiskError>;
 }
 
 impl Swept for Bounds {
@@ -74,14 +77,19 @@ impl Swept for Bounds {
     }
 
     fn commit(values: &[Self], words: Vec<u64>, journal: &mut Journal) -> Result<(), DiskError> {
-        let run = write_bounds(journal, values.iter().enumerate().map(|(state, &b)| (state as u64, b)))?;
+        let own = journal.own().cloned().unwrap_or(0..values.len() as u64);
+        let run = write_bounds(journal, own.map(|state| (state, values[state as usize])))?;
         journal.put_run(SWEPT, &run);
         journal.put_words(SWEPT, words);
         journal.commit()
     }
 
-    fn restore(values: &mut [Self], run: &RunFile) -> Result<(), DiskError> {
-        read_bounds(run, |state, bounds| values[state as usize] = bounds)
+    fn restore(values: &mut [Self], run: &RunFile, journal: &Journal) -> Result<(), DiskError> {
+        recall_bounds(run, journal.company(), values)
+    }
+
+    fn meet(values: &mut [Self], changes: &mut Changes) -> Result<(), DiskError> {
+        changes.meet(values, |_, new| new).map(drop)
     }
 }
 
@@ -114,7 +122,11 @@ impl Swept for RBig {
         Ok(())
     }
 
-    fn restore(_: &mut [Self], _: &RunFile) -> Result<(), DiskError> {
+    fn restore(_: &mut [Self], _: &RunFile, _: &Journal) -> Result<(), DiskError> {
+        Ok(())
+    }
+
+    fn meet(_: &mut [Self], _: &mut Changes) -> Result<(), DiskError> {
         Ok(())
     }
 }
@@ -142,7 +154,7 @@ impl Pace<'_> {
         let options = run_options(3, 0, journal.disk().governor.limit());
         match journal.run(SWEPT, &options)? {
             Some(run) if series == self.series => {
-                V::restore(values, &run)?;
+                V::restore(values, &run, journal)?;
                 self.sweeps = sweeps;
                 Ok(done)
             }
@@ -180,13 +192,17 @@ impl<R: Rows> Sweeps<'_, R> {
         // What values and those after the sweep take.
         let mut held: u64 = values.iter().map(V::bytes).sum();
         let mut later = held;
+        let mut changes = Changes::of(self.rows);
         while done < steps {
             let mut full = None;
-            self.rows.scan(|state, row| {
+            if self.rows.company().is_some() {
+                next.clone_from(&values);
+            }
+            self.rows.scan(|at, row| {
                 if full.is_some() {
                     return;
                 }
-                let state = state as usize;
+                let state = at as usize;
                 let value = match rule(state) {
                     Rule::Zero => V::number(self.rows.numbers(), 0),
                     Rule::One => V::number(self.rows.numbers(), 1),
@@ -197,11 +213,15 @@ impl<R: Rows> Sweeps<'_, R> {
                     later = later + bytes - next[state].bytes();
                     full = pace.holds(held + later, values.len()).err();
                 }
-                next[state] = value;
+                if next[state] != value {
+                    changes.note(at);
+                    next[state] = value;
+                }
             })?;
             if let Some(error) = full {
                 return Err(error);
             }
+            V::meet(&mut next, &mut changes)?;
             std::mem::swap(&mut values, &mut next);
             std::mem::swap(&mut held, &mut later);
             done += 1;
@@ -209,7 +229,9 @@ impl<R: Rows> Sweeps<'_, R> {
             if values == next {
                 break;
             }
-            if let Some(journal) = pace.journal.as_deref_mut().filter(|journal| journal.is_due()) {
+            if let Some(journal) = pace.journal.as_deref_mut()
+                && journal.is_time()?
+            {
                 V::commit(&values, vec![pace.series, done, pace.sweeps], journal)?;
             }
         }

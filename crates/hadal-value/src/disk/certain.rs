@@ -2,6 +2,7 @@
 //! a byte a state.
 
 use super::DiskError;
+use super::company::Changes;
 use super::rows::{Row, Rows};
 use crate::components::NONE;
 use hadal_system::chance::Sense;
@@ -51,17 +52,16 @@ impl<R: Rows> Search<'_, R> {
         target: &[bool],
         joins: impl Fn(&Row, &[bool]) -> bool,
     ) -> Result<Vec<bool>, DiskError> {
-        let mut set = target.to_vec();
+        let (mut set, mut changes) = (target.to_vec(), Changes::of(self.rows));
         loop {
-            let mut changed = false;
-            self.rows.scan(|state, row| {
-                let state = state as usize;
+            self.rows.scan(|at, row| {
+                let state = at as usize;
                 if !set[state] && through[state] && joins(row, &set) {
                     set[state] = true;
-                    changed = true;
+                    changes.note(at);
                 }
             })?;
-            if !changed {
+            if !changes.meet(&mut set, |_, new| new)? {
                 return Ok(set);
             }
         }
@@ -95,18 +95,18 @@ impl<R: Rows> Search<'_, R> {
         mut states: Vec<bool>,
         allowed: impl Fn(u32) -> bool,
     ) -> Result<Vec<bool>, DiskError> {
+        let mut changes = Changes::of(self.rows);
         loop {
-            let mut changed = false;
             self.rows.scan(|state, row| {
                 let stays = |(list, reward): (&[(u64, u32)], u32)| {
                     allowed(reward) && list.iter().all(|b| states[b.0 as usize])
                 };
                 if states[state as usize] && !row.choices().any(stays) {
                     states[state as usize] = false;
-                    changed = true;
+                    changes.note(state);
                 }
             })?;
-            if !changed {
+            if !changes.meet(&mut states, |_, new| new)? {
                 return Ok(states);
             }
         }
@@ -126,6 +126,7 @@ impl<R: Rows> Search<'_, R> {
         let stays = |branches: &[(u64, u32)], reward: u32, part: &[u32], me: u32| {
             allowed(reward) && branches.iter().all(|b| part[b.0 as usize] == me)
         };
+        let mut changes = Changes::of(self.rows);
         loop {
             let split = self.connected(&part, stays)?;
             if split == part {
@@ -133,15 +134,14 @@ impl<R: Rows> Search<'_, R> {
             }
             part = split;
             loop {
-                let mut changed = false;
                 self.rows.scan(|state, row| {
                     let me = part[state as usize];
                     if me != NONE && !row.choices().any(|(list, reward)| stays(list, reward, &part, me)) {
                         part[state as usize] = NONE;
-                        changed = true;
+                        changes.note(state);
                     }
                 })?;
-                if !changed {
+                if !changes.meet(&mut part, |_, new| new)? {
                     break;
                 }
             }
@@ -156,11 +156,11 @@ impl<R: Rows> Search<'_, R> {
     ) -> Result<Vec<u32>, DiskError> {
         let mut result = vec![NONE; part.len()];
         let mut open: Vec<bool> = part.iter().map(|&p| p != NONE).collect();
+        let mut changes = Changes::of(self.rows);
         while open.iter().any(|o| *o) {
             // Who is the greatest to lead to a state?
             let mut color: Vec<u32> = (0..part.len() as u32).collect();
             loop {
-                let mut changed = false;
                 self.rows.scan(|state, row| {
                     let state = state as usize;
                     if !open[state] {
@@ -170,21 +170,20 @@ impl<R: Rows> Search<'_, R> {
                         for &(to, _) in list.iter().filter(|b| open[b.0 as usize]) {
                             if color[to as usize] < color[state] {
                                 color[to as usize] = color[state];
-                                changed = true;
+                                changes.note(to);
                             }
                         }
                     }
                 })?;
-                if !changed {
+                if !changes.meet(&mut color, u32::max)? {
                     break;
                 }
             }
             // Those that lead back to it are its component.
             let mut found: Vec<bool> = (0..part.len()).map(|s| open[s] && color[s] as usize == s).collect();
             loop {
-                let mut changed = false;
-                self.rows.scan(|state, row| {
-                    let state = state as usize;
+                self.rows.scan(|at, row| {
+                    let state = at as usize;
                     if !open[state] || found[state] {
                         return;
                     }
@@ -194,10 +193,10 @@ impl<R: Rows> Search<'_, R> {
                     };
                     if row.choices().any(|(l, r)| stays(l, r, part, part[state]) && l.iter().any(back)) {
                         found[state] = true;
-                        changed = true;
+                        changes.note(at);
                     }
                 })?;
-                if !changed {
+                if !changes.meet(&mut found, |_, new| new)? {
                     break;
                 }
             }

@@ -1,6 +1,7 @@
 //! Rows with another reward than the one they are written down with: a column of rewards beside them, one for each choice.
 
 use super::DiskError;
+use super::company::Company;
 use super::graph::{Cursor, POSITIONS, run_options};
 use super::rows::{Row, Rows, States};
 use crate::graph::Graph;
@@ -25,6 +26,20 @@ pub(super) enum Earned {
 
 /// Words of a record in a file.
 pub(super) const COLUMN: usize = 2;
+
+impl Column {
+    /// The same with numbers as they are called now.
+    pub fn renamed(self, called: &[u32], disk: &Disk) -> Result<Self, DiskError> {
+        let Earned::Run(run) = &self.kept else { return Ok(self) };
+        let mut list = Cursor::open(run, COLUMN)?;
+        let mut writing = Writing::new(disk)?;
+        while let Some(record) = list.head()? {
+            writing.0.push(&[u64::from(called[record[0] as usize]), record[1]])?;
+            list.step();
+        }
+        Ok(Column { kept: Earned::Run(writing.finish()?), ..self })
+    }
+}
 
 /// A column being written to a file.
 pub(super) struct Writing(RunWriter);
@@ -89,6 +104,10 @@ impl<R: Rows> Rows for Earning<'_, R> {
 
     fn numbers(&self) -> &Numbers {
         self.rows.numbers()
+    }
+
+    fn company(&self) -> Option<&Company> {
+        self.rows.company()
     }
 
     fn scan(&self, mut each: impl FnMut(u64, &Row)) -> Result<(), DiskError> {

@@ -2,17 +2,18 @@
 //! being a state or a collapsed end component. Known values 0 and 1 are two more places.
 
 use super::DiskError;
+use super::company::{Changes, Company, union};
 use super::graph::{POSITIONS, run_options};
 use super::journal::Journal;
 use super::packed::{Packed, Packing};
 use super::rows::{Row, Rows, payload};
-use super::stages::Stages;
+use super::stages::{Cutting, Leads, Stages};
 use crate::components::NONE;
 use crate::numbers::Numbers;
 use crate::problem::Known;
 use hadal_store::run::BlockIndex;
 use hadal_store::sort::Sorter;
-use hadal_store::{Disk, RunFile, RunReader};
+use hadal_store::{Disk, RecordShape, RunFile, RunReader};
 use hadal_system::chance::Sense;
 use std::ops::Range;
 
@@ -72,70 +73,78 @@ impl Equations {
         rewards: bool,
         journal: Option<&Journal>,
     ) -> Result<Self, DiskError> {
-        let (node_of, nodes) = number(settled);
-        if rows.states() >= u64::from(NONE) {
-            return Err(DiskError::TooLarge);
-        }
+        let open = Open::new(rows, settled, rewards)?;
         let mut sink = Sink::new(journal);
-        let (mut failed, mut chooses) = (None, vec![false; nodes as usize]);
-        rows.scan(|state, row| {
-            let me = node_of[state as usize];
-            if me == NONE || failed.is_some() {
-                return;
-            }
-            let mut position = 0;
-            for (branches, reward) in row.choices() {
-                let (mut leaves, mut endless) = (false, false);
-                for &(to, _) in branches {
-                    endless |= settled.known[to as usize] == Known::Infinite;
-                    leaves |= node_of[to as usize] != me;
-                }
-                if endless || !leaves {
-                    continue;
-                }
-                chooses[me as usize] = true;
-                for (n, &(to, weight)) in branches.iter().enumerate() {
-                    let place = match settled.known[to as usize] {
-                        Known::Open => u64::from(node_of[to as usize]),
-                        Known::One => nodes + 1,
-                        Known::Zero | Known::Infinite => nodes,
-                    };
-                    let record = [
-                        payload(weight, if rewards { reward } else { 0 }, n + 1 == branches.len()),
-                        place,
-                        state << POSITIONS | position,
-                        u64::from(me),
-                    ];
-                    position += 1;
-                    if let Err(error) = sink.push(&record) {
-                        failed = Some(error);
-                        return;
-                    }
-                }
-            }
+        let (mut failed, mut chooses) = (None, vec![false; open.nodes as usize]);
+        open.scan(|node, state, row| {
+            chooses[node as usize] = true;
+            failed = failed.take().or(records(node, state, row, |record| sink.push(record)).err());
         })?;
-        if let Some(error) = failed {
-            return Err(error);
+        failed.map_or(Ok(()), Err)?;
+        must_choose(&chooses)?;
+        Ok(open.into_equations(sense, sink.finish()?))
+    }
+
+    /// The same in stages, where each worker has the equations of its part of each stage. They are those of one process: what
+    /// decides about stages is found out together.
+    pub fn shared<R: Rows>(
+        rows: &R,
+        (settled, sense, rewards): (&Settled, Sense, bool),
+        company: &Company,
+        journal: &Journal,
+    ) -> Result<(Self, Stages), DiskError> {
+        let open = Open::new(rows, settled, rewards)?;
+        let nodes = open.nodes;
+        // The least and the greatest node that each leads to.
+        let mut leads_to = vec![(NONE, 0); nodes as usize];
+        let mut changes = Changes::among(Some(company), nodes);
+        let mut chooses = vec![false; nodes as usize];
+        open.scan(|node, _, row| {
+            let (least, most) = &mut leads_to[node as usize];
+            for to in row.branches.iter().map(|b| b.0).filter(|&to| to < nodes) {
+                (*least, *most) = ((*least).min(to as u32), (*most).max(to as u32));
+            }
+            chooses[node as usize] = true;
+            changes.note(node);
+        })?;
+        changes.meet(&mut leads_to, |l: (u32, u32), r| (l.0.min(r.0), l.1.max(r.1)))?;
+        union(Some(company), &mut chooses)?;
+        must_choose(&chooses)?;
+        let mut cutting = Cutting::new(nodes);
+        for (node, &(least, most)) in leads_to.iter().enumerate() {
+            let least = if least == NONE { u64::MAX } else { least.into() };
+            cutting.next(node as u64, (least, most.into()));
         }
-        if chooses.contains(&false) {
-            // Guesses rest on every open node having somewhere to go.
-            return Err(DiskError::Damaged("an open state has no choice that leaves it".into()));
+        drop((leads_to, chooses, changes));
+        let mut leads = Leads::new(cutting.finish());
+        open.scan(|node, _, row| {
+            row.branches.iter().filter(|b| b.0 < nodes).for_each(|b| leads.add(node, b.0));
+        })?;
+        union(Some(company), leads.all())?;
+        let stages = Stages::along(leads);
+        let mut sink = Sink::new(Some(journal));
+        let mut take = |record: &[u64]| sink.push(&[record[0], record[1], record[2], record[3]]);
+        let mut post = company.post(RecordShape::with_payload(1, STRIDE - 1));
+        let (mut failed, mut staged) = (None, Row::default());
+        open.scan(|node, state, row| {
+            staged.clone_from(row);
+            for branch in staged.branches.iter_mut().filter(|branch| branch.0 < nodes) {
+                branch.0 = stages.renumbered(branch.0);
+            }
+            let node = stages.renumbered(node);
+            let owner = stages.owner(node, company);
+            let sent = records(node, state, &staged, |record| post.push(owner, record, &mut take));
+            failed = failed.take().or(sent.err());
+        })?;
+        failed.map_or(Ok(()), Err)?;
+        post.end(&[], &mut take)?;
+        let mut equations = open.into_equations(sense, sink.finish()?);
+        for start in &mut equations.starts {
+            if let Start::Node(node) = start {
+                *node = stages.renumbered(*node);
+            }
         }
-        let start = |&state: &u64| match settled.known[state as usize] {
-            Known::Zero => Start::Value(0.0),
-            Known::One => Start::Value(1.0),
-            Known::Infinite => Start::Value(f64::INFINITY),
-            Known::Open => Start::Node(u64::from(node_of[state as usize])),
-        };
-        Ok(Equations {
-            nodes,
-            numbers: rows.numbers().clone(),
-            sense,
-            rewards,
-            starts: settled.initial.iter().map(start).collect(),
-            kept: sink.finish()?,
-            packed: None,
-        })
+        Ok((equations, stages))
     }
 
     /// Packs what is in a file for sweeps.
@@ -228,6 +237,107 @@ impl Equations {
         }
         assembler.finish(&mut each);
         Ok(())
+    }
+}
+
+/// What is open of some rows.
+struct Open<'a, R> {
+    rows: &'a R,
+    settled: &'a Settled<'a>,
+    /// By state.
+    node_of: Vec<u32>,
+    nodes: u64,
+    rewards: bool,
+}
+
+impl<'a, R: Rows> Open<'a, R> {
+    fn new(rows: &'a R, settled: &'a Settled<'a>, rewards: bool) -> Result<Self, DiskError> {
+        let (node_of, nodes) = number(settled);
+        match rows.states() >= u64::from(NONE) {
+            true => Err(DiskError::TooLarge),
+            false => Ok(Open { rows, settled, node_of, nodes, rewards }),
+        }
+    }
+
+    /// Tells every open state that chooses, with its node and with places instead of states: those of choices that leave the node
+    /// and do not lead to infinity.
+    fn scan(&self, mut each: impl FnMut(u64, u64, &Row)) -> Result<(), DiskError> {
+        let mut open = Row::default();
+        self.rows.scan(|state, row| {
+            let me = self.node_of[state as usize];
+            if me == NONE {
+                return;
+            }
+            open.clear();
+            for (branches, reward) in row.choices() {
+                let (mut leaves, mut endless) = (false, false);
+                for &(to, _) in branches {
+                    endless |= self.settled.known[to as usize] == Known::Infinite;
+                    leaves |= self.node_of[to as usize] != me;
+                }
+                if endless || !leaves {
+                    continue;
+                }
+                open.branches.extend(branches.iter().map(|&(to, weight)| (self.place(to as usize), weight)));
+                open.ends.push(open.branches.len() as u32);
+                open.rewards.push(if self.rewards { reward } else { 0 });
+            }
+            if !open.ends.is_empty() {
+                each(me.into(), state, &open);
+            }
+        })
+    }
+
+    fn place(&self, state: usize) -> u64 {
+        match self.settled.known[state] {
+            Known::Open => self.node_of[state].into(),
+            Known::One => self.nodes + 1,
+            Known::Zero | Known::Infinite => self.nodes,
+        }
+    }
+
+    fn into_equations(self, sense: Sense, kept: Kept) -> Equations {
+        let start = |&state: &u64| match self.settled.known[state as usize] {
+            Known::Zero => Start::Value(0.0),
+            Known::One => Start::Value(1.0),
+            Known::Infinite => Start::Value(f64::INFINITY),
+            Known::Open => Start::Node(self.node_of[state as usize].into()),
+        };
+        Equations {
+            nodes: self.nodes,
+            numbers: self.rows.numbers().clone(),
+            sense,
+            rewards: self.rewards,
+            starts: self.settled.initial.iter().map(start).collect(),
+            kept,
+            packed: None,
+        }
+    }
+}
+
+/// The records of an open state.
+fn records(
+    node: u64,
+    state: u64,
+    row: &Row,
+    mut push: impl FnMut(&[u64; STRIDE]) -> Result<(), DiskError>,
+) -> Result<(), DiskError> {
+    let mut position = 0;
+    for (branches, reward) in row.choices() {
+        for (n, &(place, weight)) in branches.iter().enumerate() {
+            let payload = payload(weight, reward, n + 1 == branches.len());
+            push(&[payload, place, state << POSITIONS | position, node])?;
+            position += 1;
+        }
+    }
+    Ok(())
+}
+
+/// Guesses rest on every open node having somewhere to go.
+fn must_choose(chooses: &[bool]) -> Result<(), DiskError> {
+    match chooses.contains(&false) {
+        true => Err(DiskError::Damaged("an open state has no choice that leaves it".into())),
+        false => Ok(()),
     }
 }
 

@@ -39,6 +39,9 @@ impl<R: Rows + States> Solver<'_, R> {
         mut journal: Option<&mut Journal>,
         mut each: impl FnMut(usize, Bounds, Exact),
     ) -> Result<(u64, Tier), SolveError> {
+        self.must_be_alone(
+            "several workers find bounds, and the value lies too near the number that it is compared with: leave out --cluster",
+        )?;
         let (inner, sense, negated) = uncomplemented(measure, sense);
         let mut tell = |state: usize, bounds: Bounds, value: Exact| match (negated, value) {
             (true, Exact::Finite(value)) => {

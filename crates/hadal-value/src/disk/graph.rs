@@ -2,12 +2,15 @@
 //!
 //! Breadth-first layers are subtracted from all earlier ones; the merged layers number the states. Each state is expanded
 //! once more in the order of ranks and sends `(target state, source rank, position)`; sorted by target these meet the states
-//! and become `(source rank, position, target rank)`, sorted back.
+//! and become `(source rank, position, target rank)`, sorted back. Of several workers each expands the states of its range; edges
+//! travel to the worker that has their target, and back.
 
+use super::company::{Changes, Company};
 use super::earning::{COLUMN, Column, Earned, Writing};
 use super::explore::explore;
 use super::journal::Journal;
-use super::rows::{Row, Rows, States, payload};
+use super::ranges::Ranges;
+use super::rows::{LAST, Row, Rows, States, payload};
 use crate::numbers::Numbers;
 use hadal_store::error::{MergeError, ReadError, WriteError};
 use hadal_store::sort::Sorter;
@@ -52,6 +55,9 @@ pub enum DiskError {
         /// What their values take.
         bytes: u64,
     },
+    /// Another worker cannot be reached.
+    #[error(transparent)]
+    Lost(#[from] hadal_search::exchange::Lost),
     /// More than can be numbered.
     #[error("a state has more branches than {}", 1u32 << POSITIONS)]
     TooLarge,
@@ -83,11 +89,14 @@ pub struct DiskGraph {
     pub initial: Vec<u64>,
     /// For each proposition asked for, whether each state has it.
     pub marks: Vec<Vec<bool>>,
-    /// The states, sorted: a state's place is its rank.
+    /// The states, sorted: a state's place is its rank. Of several workers, those of this one's range.
     pub ranks: RunFile,
     /// What choices earn of other rewards.
     pub(super) columns: Vec<Column>,
     edges: RunFile,
+    company: Company,
+    /// Who has which states.
+    ranges: Ranges,
 }
 
 /// What a graph is written for.
@@ -117,7 +126,11 @@ impl DiskGraph {
     ) -> Result<Self, DiskError> {
         let limit = journal.disk().governor.limit();
         let ranks = explore(space, journal)?;
-        let mut graph = DiskGraph::over(ranks, wanted);
+        let company = journal.company().clone();
+        let ranges = Ranges::recall(&company, &ranks, journal)?;
+        journal.owns(ranges.of(company.me()));
+        company.stands(ranks.records(), journal.moment());
+        let mut graph = DiskGraph { company, ..DiskGraph::over((ranks, ranges), wanted) };
         if let Some(edges) = journal.run("edges", &run_options(3, space.fingerprint(), limit))? {
             graph.edges = edges;
             graph.recall(wanted, journal)?;
@@ -137,15 +150,16 @@ impl DiskGraph {
         (states, expanded): (&RunFile, &[bool]),
         journal: &Journal,
     ) -> Result<Self, DiskError> {
-        let mut graph = DiskGraph::over(states.clone(), wanted);
+        let ranges = Ranges::whole(states.records());
+        let mut graph = DiskGraph::over((states.clone(), ranges), wanted);
         graph.edges = graph.write_edges(space, wanted, journal, |rank| expanded[rank as usize])?;
         Ok(graph)
     }
 
     /// One without edges.
-    fn over(ranks: RunFile, wanted: &DiskOptions) -> Self {
+    fn over((ranks, ranges): (RunFile, Ranges), wanted: &DiskOptions) -> Self {
         DiskGraph {
-            states: ranks.records(),
+            states: ranges.states(),
             choices: 0,
             branches: 0,
             numbers: Numbers::default(),
@@ -155,6 +169,8 @@ impl DiskGraph {
             columns: Vec::new(),
             edges: ranks.clone(),
             ranks,
+            company: Company::alone(),
+            ranges,
         }
     }
 
@@ -214,7 +230,12 @@ impl DiskGraph {
         initial.sort_unstable();
         initial.dedup();
 
-        let mut by_target = Sorter::new(&disk, run_options(words + 2, space.fingerprint(), limit), limit / 4);
+        let options = run_options(words + 2, space.fingerprint(), limit);
+        let mut by_target = Sorter::new(&disk, options, limit / 4);
+        let (company, ranges) = (self.company.clone(), self.ranges.clone());
+        let own = ranges.of(company.me());
+        let mut post = company.post(RecordShape::with_payload(words, 2));
+        let mut take = |record: &[u64]| by_target.push(record).map_err(DiskError::from);
         let mut choices = Choices::new(words, wanted.reward);
         let mut known: Vec<u32> = Vec::new();
         let mut others = Vec::with_capacity(wanted.others.len());
@@ -229,7 +250,7 @@ impl DiskGraph {
         let mut record = vec![0; words + 2];
         let mut kept: Vec<(usize, u32)> = Vec::new();
         let (mut reader, mut block) = (RunReader::open(&self.ranks)?, Vec::new());
-        let mut rank = 0u64;
+        let mut rank = own.start;
         while reader.next_block(&mut block)? {
             for state in block.chunks_exact(words) {
                 if initial.contains(&state) {
@@ -264,7 +285,7 @@ impl DiskGraph {
                     record[0] = payload(weight, reward, last);
                     record[1] = rank << POSITIONS | position as u64;
                     record[2..].copy_from_slice(target);
-                    by_target.push(&record)
+                    post.push(ranges.owner_of_state(target), &record, &mut take)
                 };
                 for n in 0..choices.len() {
                     let reward = known[choices.rewards[n] as usize];
@@ -311,23 +332,67 @@ impl DiskGraph {
         for (&reward, other) in wanted.others.iter().zip(others) {
             self.columns.push(Column { reward, kept: Earned::Run(other.writing.finish()?) });
         }
+        post.end(&[], &mut take)?;
+        let called = self.agree(own.start, &disk)?;
         let by_target = by_target.into_run()?;
-        self.join(&by_target, words, space.fingerprint(), &disk)
+        self.join(&by_target, (words, &called), space.fingerprint(), &disk)
     }
 
-    /// Replaces target states by their ranks and sorts edges by where they come from.
+    /// Makes what is known of all states of what every worker knows of its own. Numbers get other names; these are told.
+    fn agree(&mut self, first: u64, disk: &Disk) -> Result<Vec<u32>, DiskError> {
+        if self.company.is_alone() {
+            return Ok(Vec::new());
+        }
+        let (mut numbers, mut called) = (Numbers::default(), Vec::new());
+        let heard = self.company.agree(&self.numbers.encode())?;
+        for (worker, words) in heard.iter().enumerate() {
+            let others = Numbers::decode(words).ok_or(DiskError::TooLarge)?;
+            let names = (0..others.len() as u32).map(|at| numbers.add(others.exact(at)));
+            let names: Vec<u32> = names.collect();
+            if worker == self.company.me() {
+                called = names;
+            }
+        }
+        self.numbers = numbers;
+        for column in &mut self.columns {
+            *column = column.clone().renamed(&called, disk)?;
+        }
+        let heard = self.company.agree(&[self.choices, self.branches, self.deadlocks])?;
+        let total = |at: usize| heard.iter().filter_map(|words| words.get(at)).sum::<u64>();
+        (self.choices, self.branches, self.deadlocks) = (total(0), total(1), total(2));
+        self.initial = self.company.agree(&self.initial)?.concat();
+        for mark in &mut self.marks {
+            let mut all = vec![false; self.states as usize];
+            let mut changes = Changes::among(Some(&self.company), self.states);
+            for at in (0..mark.len()).filter(|&at| mark[at]) {
+                all[first as usize + at] = true;
+                changes.note(first + at as u64);
+            }
+            changes.meet(&mut all, |_, new| new)?;
+            *mark = all;
+        }
+        Ok(called)
+    }
+
+    /// Replaces target states by their ranks and sorts edges by where they come from. Numbers are `called` otherwise now, if there
+    /// are such names.
     fn join(
         &self,
         by_target: &RunFile,
-        words: usize,
+        (words, called): (usize, &[u32]),
         fingerprint: u64,
         disk: &Disk,
     ) -> Result<RunFile, DiskError> {
         let limit = disk.governor.limit();
         let mut by_source = Sorter::new(disk, run_options(3, fingerprint, limit), limit / 4);
+        let mut take = |edge: &[u64]| {
+            let told = if called.is_empty() { edge[0] } else { renamed(edge[0], called) };
+            by_source.push(&[told, edge[1], edge[2]]).map_err(DiskError::from)
+        };
+        let mut post = self.company.post(RecordShape::with_payload(1, 2));
         let mut states = Cursor::open(&self.ranks, words)?;
         let mut edges = Cursor::open(by_target, words + 2)?;
-        let mut rank = 0u64;
+        let mut rank = self.ranges.of(self.company.me()).start;
         while let Some(edge) = edges.head()? {
             loop {
                 match states.head()? {
@@ -341,9 +406,11 @@ impl DiskGraph {
                     }
                 }
             }
-            by_source.push(&[edge[0], rank, edge[1]])?;
+            let to = self.ranges.owner(edge[1] >> POSITIONS);
+            post.push(to, &[edge[0], rank, edge[1]], &mut take)?;
             edges.step();
         }
+        post.end(&[], &mut take)?;
         Ok(by_source.into_run()?)
     }
 
@@ -357,7 +424,7 @@ impl States for DiskGraph {
     fn tell(&self, mut each: impl FnMut(u64, &[u64])) -> Result<(), DiskError> {
         let words = self.ranks.options().shape.words();
         let (mut reader, mut block) = (RunReader::open(&self.ranks)?, Vec::new());
-        let mut rank = 0;
+        let mut rank = self.ranges.of(self.company.me()).start;
         while reader.next_block(&mut block)? {
             for state in block.chunks_exact(words) {
                 each(rank, state);
@@ -377,10 +444,14 @@ impl Rows for DiskGraph {
         &self.numbers
     }
 
+    fn company(&self) -> Option<&Company> {
+        Some(&self.company).filter(|company| !company.is_alone())
+    }
+
     fn scan(&self, mut each: impl FnMut(u64, &Row)) -> Result<(), DiskError> {
         let (mut reader, mut block) = (RunReader::open(&self.edges)?, Vec::new());
         let mut row = Row::default();
-        let mut current = 0u64;
+        let mut current = self.ranges.of(self.company.me()).start;
         while reader.next_block(&mut block)? {
             for record in block.chunks_exact(3) {
                 let source = record[2] >> POSITIONS;
@@ -397,6 +468,13 @@ impl Rows for DiskGraph {
         }
         Ok(())
     }
+}
+
+/// What a branch says, with numbers as they are called now.
+fn renamed(told: u64, called: &[u32]) -> u64 {
+    let (weight, reward) = (told as u32, (told >> 32) as u32 & 0x7FFF_FFFF);
+    let name = |number: u32| called.get(number as usize).copied().unwrap_or(number);
+    payload(name(weight), name(reward), told & LAST != 0)
 }
 
 /// A reward that is written down beside the edges.

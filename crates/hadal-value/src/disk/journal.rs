@@ -2,10 +2,12 @@
 //! its last commit.
 
 use super::DiskError;
-use hadal_store::manifest::{ManifestFile, OpenError, Verify};
+use super::company::Company;
+use hadal_store::manifest::{Manifest, ManifestFile, OpenError, Verify};
 use hadal_store::vfs::{Folder, IoThreads, Vfs};
 use hadal_store::{Commit, Disk, Governor, Medium, RunFile, RunFolder, RunOptions};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,6 +18,8 @@ const RESERVE: u64 = 1 << 16;
 const PART: u32 = 10;
 /// The section that says which file each name stands for.
 const FILES: &str = "files";
+/// The section that says how many commits there were.
+const MOMENT: &str = "moment";
 
 enum Kept {
     Open(RunFile),
@@ -35,6 +39,14 @@ pub struct Journal {
     cost: Duration,
     resumed: bool,
     sweeping: Sweeping,
+    /// Those who commit together.
+    company: Company,
+    /// How many commits there were.
+    moment: u64,
+    /// The states of this worker, where there are others.
+    own: Option<Range<u64>>,
+    /// Those of workers of another number, to be moved here.
+    former: Option<Vec<Journal>>,
 }
 
 /// Bytes that sweeps moved.
@@ -59,6 +71,10 @@ impl Journal {
             cost: Duration::ZERO,
             resumed: false,
             sweeping: Sweeping::default(),
+            company: Company::alone(),
+            moment: 0,
+            own: None,
+            former: None,
         }
     }
 
@@ -77,23 +93,116 @@ impl Journal {
         };
         let folder = folder.map_err(|error| DiskError::Folder(error.to_string()))?;
         let mut journal = Journal::passing(folder.disk());
-        if let Some(manifest) = folder.manifest() {
-            journal.resumed = true;
-            let listed =
-                manifest.sections.get(FILES).map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-            for line in listed.unwrap_or_default().lines() {
-                let Some((name, file)) = line.split_once('\t') else { continue };
-                if let Some(found) = manifest.files.iter().find(|f| f.name == file) {
-                    journal.runs.insert(name.to_owned(), Kept::Closed(found.clone()));
-                }
-            }
-            for (name, bytes) in manifest.sections.iter().filter(|(name, _)| *name != FILES) {
-                let word = |chunk: &[u8]| chunk.iter().rev().fold(0u64, |word, &b| word << 8 | u64::from(b));
-                journal.words.insert(name.clone(), bytes.chunks(8).map(word).collect());
+        journal.folder = Some(folder);
+        journal.read();
+        Ok(journal)
+    }
+
+    /// The same for one of several workers, who all go back to the newest commit that all have.
+    pub fn open_among(
+        path: &Path,
+        fingerprint: u64,
+        governor: &Governor,
+        company: &Company,
+    ) -> Result<Self, DiskError> {
+        let mut journal = Journal::open(path, fingerprint, governor)?;
+        let kept = journal.moments();
+        let heard = company.agree(&kept)?;
+        let shared = |moment: &&u64| heard.iter().all(|kept| kept.contains(moment));
+        match kept.iter().find(shared) {
+            Some(&moment) => journal.go_back_to(moment),
+            None if kept.is_empty() => {}
+            None => {
+                // Somebody has committed nothing yet: all begin anew.
+                drop(journal);
+                std::fs::remove_dir_all(path)?;
+                journal = Journal::open(path, fingerprint, governor)?;
             }
         }
-        journal.folder = Some(folder);
+        journal.company = company.clone();
+        journal.company.stands(0, journal.moment);
         Ok(journal)
+    }
+
+    /// The same in company.
+    pub(super) fn among(self, company: Company) -> Self {
+        Journal { company, ..self }
+    }
+
+    /// The numbers of the commits that can be gone back to, newest first.
+    pub(super) fn moments(&self) -> Vec<u64> {
+        self.folder.iter().flat_map(|folder| folder.generations()).map(moment_of).collect()
+    }
+
+    /// Goes back to the commit of this number.
+    pub(super) fn go_back_to(&mut self, moment: u64) {
+        let Some(folder) = &mut self.folder else { return };
+        let there = folder.generations().iter().find(|manifest| moment_of(manifest) == moment);
+        if let Some(generation) = there.map(|manifest| manifest.generation) {
+            folder.go_back_to(generation);
+            self.read();
+        }
+    }
+
+    /// Reads the last commit.
+    fn read(&mut self) {
+        (self.runs, self.words) = (BTreeMap::new(), BTreeMap::new());
+        let Some(manifest) = self.folder.as_ref().and_then(RunFolder::manifest) else { return };
+        self.resumed = true;
+        self.moment = moment_of(manifest);
+        let listed = manifest.sections.get(FILES).map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+        for line in listed.unwrap_or_default().lines() {
+            let Some((name, file)) = line.split_once('\t') else { continue };
+            if let Some(found) = manifest.files.iter().find(|f| f.name == file) {
+                self.runs.insert(name.to_owned(), Kept::Closed(found.clone()));
+            }
+        }
+        for (name, bytes) in
+            manifest.sections.iter().filter(|(name, _)| ![FILES, MOMENT].contains(&name.as_str()))
+        {
+            self.words.insert(name.clone(), words_of(bytes));
+        }
+    }
+
+    /// Those who commit together.
+    pub fn company(&self) -> &Company {
+        &self.company
+    }
+
+    /// How many commits there were.
+    pub fn moment(&self) -> u64 {
+        self.moment
+    }
+
+    /// Goes on with what these have, unless it has something itself.
+    pub(super) fn follows(&mut self, former: Vec<Journal>) {
+        self.former = Some(former).filter(|_| self.moment == 0);
+    }
+
+    /// What it goes on with, once: where there is anything, all workers have it to be asked.
+    pub(super) fn former(&mut self) -> Option<Vec<Journal>> {
+        self.former.take()
+    }
+
+    /// Goes on counting commits from here.
+    pub(super) fn continue_from(&mut self, moment: u64) {
+        self.moment = moment;
+        self.resumed = true;
+    }
+
+    /// The states of this worker, where there are others.
+    pub(super) fn own(&self) -> Option<&Range<u64>> {
+        self.own.as_ref()
+    }
+
+    /// Takes note of them.
+    pub(super) fn owns(&mut self, states: Range<u64>) {
+        self.own = Some(states).filter(|_| !self.company.is_alone());
+    }
+
+    /// The names of all runs, and all words.
+    pub(super) fn contents(&self) -> (impl Iterator<Item = &str>, &BTreeMap<String, Vec<u64>>) {
+        (self.runs.keys().map(String::as_str), &self.words)
     }
 
     /// Whether it goes on with what an earlier process did.
@@ -196,10 +305,17 @@ impl Journal {
             listed.push_str(&format!("{name}\t{file}\n"));
         }
         commit.sections.insert(FILES.to_owned(), listed.into_bytes());
+        commit.sections.insert(MOMENT.to_owned(), (self.moment + 1).to_le_bytes().to_vec());
         for (name, words) in &self.words {
             commit.sections.insert(name.clone(), words.iter().flat_map(|w| w.to_le_bytes()).collect());
         }
         folder.commit(commit).map_err(|error| DiskError::Folder(error.to_string()))?;
+        self.moment += 1;
+        if !self.company.is_alone() {
+            // Nobody commits again before all have: what is kept of the last two commits has one in common.
+            self.company.agree(&[])?;
+            self.company.stands(self.own.as_ref().map_or(0, |own| own.end - own.start), self.moment);
+        }
         self.last = Instant::now();
         self.cost = started.elapsed();
         Ok(())
@@ -209,4 +325,22 @@ impl Journal {
     pub fn is_due(&self) -> bool {
         self.folder.is_some() && self.last.elapsed() >= self.cost * PART
     }
+
+    /// The same of several workers: whether it is for any of them.
+    pub fn is_time(&self) -> Result<bool, DiskError> {
+        match (&self.folder, self.company.is_alone()) {
+            (Some(_), false) => self.company.any(self.is_due()),
+            _ => Ok(self.is_due()),
+        }
+    }
+}
+
+fn moment_of(manifest: &Manifest) -> u64 {
+    let words = manifest.sections.get(MOMENT).map(|bytes| words_of(bytes));
+    words.and_then(|words| words.first().copied()).unwrap_or(0)
+}
+
+fn words_of(bytes: &[u8]) -> Vec<u64> {
+    let word = |chunk: &[u8]| chunk.iter().rev().fold(0u64, |word, &b| word << 8 | u64::from(b));
+    bytes.chunks(8).map(word).collect()
 }

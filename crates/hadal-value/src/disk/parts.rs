@@ -3,6 +3,7 @@
 use super::asked::{Bounds, Solver};
 use super::bounded::{Pace, Sweeps, Swept};
 use super::certain::Search;
+use super::company::Changes;
 use super::everywhere::solve_everywhere;
 use super::journal::Journal;
 use super::rows::{Rows, States};
@@ -19,6 +20,9 @@ use hadal_system::chance::{Formula, Horizon, Limit, Measure, Path, Sense};
 /// What is followed beside states is followed from the initial states on.
 const INSIDE: &str = "a formula with several temporal operators, or a bound on rewards, stands alone, without filters and outside \
     other formulas: ask it on its own, or give more --memory with --tier auto";
+
+const TIMED_ALONE: &str =
+    "bounds on time and averages in the long run are answered by one process: leave out --cluster";
 
 /// A measure, as it is solved.
 pub(super) enum Part {
@@ -82,6 +86,9 @@ impl<R: Rows + States> Solver<'_, R> {
         let states = self.rows.states() as usize;
         let refused = |reason| Err(SolveError::NotOnDisk(reason));
         let timed = is_timed(measure);
+        if timed || matches!(measure, Measure::Average(_)) {
+            self.must_be_alone(TIMED_ALONE)?;
+        }
         if precision.exact && (timed || matches!(measure, Measure::Average(_))) {
             return Err(SolveError::Time(NO_FRACTIONS));
         }
@@ -182,7 +189,12 @@ impl<R: Rows + States> Solver<'_, R> {
             Measure::Earned(reward, Horizon::Instant(steps)) => {
                 self.of_states(*reward)?;
                 let mut now = vec![number(0); states];
-                self.rows.scan(|state, row| now[state as usize] = number(row.rewards[0]))?;
+                let mut changes = Changes::of(&self.rows);
+                self.rows.scan(|state, row| {
+                    now[state as usize] = number(row.rewards[0]);
+                    changes.note(state);
+                })?;
+                V::meet(&mut now, &mut changes)?;
                 sweeps.run(now, *steps, |_| Rule::Best, pace)?
             }
             Measure::Probability(Path::Next(formula)) => {

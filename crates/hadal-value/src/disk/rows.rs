@@ -1,6 +1,7 @@
 //! Choices of states, told one state after the other from wherever they are kept.
 
 use super::DiskError;
+use super::company::Company;
 use crate::build::Built;
 use crate::graph::Graph;
 use crate::numbers::Numbers;
@@ -56,8 +57,12 @@ pub trait Rows {
     fn states(&self) -> u64;
     /// Weights and rewards.
     fn numbers(&self) -> &Numbers;
-    /// Tells every state, in order, with its choices.
+    /// Tells every state, in order, with its choices; of several workers, those of this one's states.
     fn scan(&self, each: impl FnMut(u64, &Row)) -> Result<(), DiskError>;
+    /// The workers that have the choices of the other states, if there are some.
+    fn company(&self) -> Option<&Company> {
+        None
+    }
 }
 
 impl Rows for Graph {

@@ -2,6 +2,7 @@
 
 use super::blocks::Blocks;
 use super::certain::{Search, any};
+use super::company::union;
 use super::equations::{Equations, Kept, Settled, Start};
 use super::faithful::Faithful;
 use super::graph::{DiskError, run_options};
@@ -132,6 +133,9 @@ pub(super) const COMPONENTS: u64 = 2 + 1 + 1 + 2 + 12;
 /// Bytes a state: the sets of a question, what is known, its node, whether that has a choice.
 const NODES: u64 = 2 + 1 + 4 + 1;
 
+/// Bytes a state that equations in company take beside these: where a node leads, and whether that was told.
+const SHARED: u64 = 8 + 1;
+
 /// What graph search says of every state.
 pub(super) struct Settling {
     pub known: Vec<Known>,
@@ -209,6 +213,8 @@ fn earned_for_ever<R: Rows>(search: &Search<R>) -> Result<Settling, DiskError> {
             left[group as usize] |= !stays;
         }
     })?;
+    union(search.rows.company(), &mut earns)?;
+    union(search.rows.company(), &mut left)?;
     let endless: Vec<bool> = groups.iter().map(|&g| g != NONE && earns[g as usize]).collect();
     let infinite = search.grow(&vec![true; states], &endless, any)?;
     let known = (0..states).map(|s| match groups[s] {
@@ -229,10 +235,17 @@ pub(super) fn write_down<R: Rows>(
     journal: Option<&mut Journal>,
 ) -> Result<(Equations, Stages), DiskError> {
     let bytes = if settling.groups.is_empty() { NODES } else { NODES + 4 };
+    let bytes = if rows.company().is_some() { bytes + SHARED } else { bytes };
     let _memory = reserve(rows.states(), bytes, journal.as_deref().map(governor))?;
     let settled = Settled { known: &settling.known, groups: &settling.groups, initial };
-    let equations = Equations::new(rows, &settled, sense, settling.rewards, journal.as_deref())?;
-    let (mut equations, stages) = equations.in_stages(journal.as_deref())?;
+    let (mut equations, stages) = match (rows.company(), journal.as_deref()) {
+        (Some(company), Some(journal)) => {
+            Equations::shared(rows, (&settled, sense, settling.rewards), company, journal)?
+        }
+        (_, journal) => {
+            Equations::new(rows, &settled, sense, settling.rewards, journal)?.in_stages(journal)?
+        }
+    };
     if let Some(journal) = journal {
         note(&equations, &stages, journal)?;
         equations.pack(journal.disk())?;
@@ -315,7 +328,7 @@ pub(super) fn iterate(
     let needs = || DiskError::Damaged("this tier needs a folder".into());
     match (tier, journal) {
         (Tier::Ram | Tier::SemiExternal, mut journal) => {
-            let mut tier = Vector::new(equations, &mut course, journal.as_deref_mut())?;
+            let mut tier = Vector::new((equations, stages), &mut course, journal.as_deref_mut())?;
             while let Some(mode) = next(&mut course) {
                 let step = step(&course, mode);
                 let seen = match journal.as_deref_mut() {
@@ -323,7 +336,9 @@ pub(super) fn iterate(
                     None => tier.sweep(&step)?,
                 };
                 course.after(seen, precision(course.stage));
-                if let Some(journal) = journal.as_deref_mut().filter(|journal| journal.is_due()) {
+                if let Some(journal) = journal.as_deref_mut()
+                    && journal.is_time()?
+                {
                     tier.commit(&course, journal)?;
                 }
             }

@@ -3,6 +3,7 @@
 //! anew, stage by stage. Cells depend on the equations alone, so all tiers have the same stages.
 
 use super::DiskError;
+use super::company::Company;
 use super::equations::Equations;
 use std::ops::Range;
 
@@ -30,15 +31,23 @@ pub(super) struct Stages {
 impl Stages {
     /// The stages of some equations, the first to be solved first.
     pub fn of(equations: &Equations) -> Result<Self, DiskError> {
-        let begins = cells(equations)?;
-        let cells = begins.len() - 1;
-        let mut leads = vec![false; cells * cells];
+        let mut cutting = Cutting::new(equations.nodes);
         equations.scan(|node, row| {
-            let from = cell_of(&begins, node);
-            for &(to, _) in row.branches.iter().filter(|b| b.0 < equations.nodes) {
-                leads[from * cells + cell_of(&begins, to)] = true;
-            }
+            let places = row.branches.iter().map(|b| b.0).filter(|&to| to < equations.nodes);
+            let (least, most) = places.fold((u64::MAX, 0), |(l, m), to| (l.min(to), m.max(to)));
+            cutting.next(node, (least, most));
         })?;
+        let mut leads = Leads::new(cutting.finish());
+        equations.scan(|node, row| {
+            row.branches.iter().filter(|b| b.0 < equations.nodes).for_each(|b| leads.add(node, b.0));
+        })?;
+        Ok(Stages::along(leads))
+    }
+
+    /// The stages of cells that lead to each other so.
+    pub fn along(leads: Leads) -> Self {
+        let Leads { begins, leads } = leads;
+        let cells = begins.len() - 1;
         let mut search = Search {
             cells,
             leads: &leads,
@@ -70,7 +79,7 @@ impl Stages {
             this.begins.push(place);
             this.depth.push(depth);
         }
-        Ok(this)
+        this
     }
 
     /// How many.
@@ -88,6 +97,23 @@ impl Stages {
     #[inline]
     pub fn range(&self, stage: u32) -> Range<u64> {
         self.begins[stage as usize]..self.begins[stage as usize + 1]
+    }
+
+    /// The nodes of this worker: its part of each stage.
+    pub fn parts(&self, company: &Company) -> Vec<Range<u64>> {
+        let part = |stage| {
+            let nodes = self.range(stage);
+            let part = company.shares().part(company.me(), nodes.end - nodes.start);
+            nodes.start + part.start..nodes.start + part.end
+        };
+        (0..self.count()).map(part).collect()
+    }
+
+    /// Whose a node is.
+    pub fn owner(&self, node: u64, company: &Company) -> usize {
+        let stage = self.begins.partition_point(|&begin| begin <= node).clamp(1, self.depth.len()) - 1;
+        let nodes = self.range(stage as u32);
+        company.shares().part_of(node - nodes.start, nodes.end - nodes.start)
     }
 
     pub fn encode(&self) -> Vec<u64> {
@@ -127,25 +153,31 @@ fn cell_of(begins: &[u64], node: u64) -> usize {
     begins.partition_point(|&begin| begin <= node) - 1
 }
 
-/// Where cells begin, and the end: at regular distances, and where edges lead across in one direction only.
-fn cells(equations: &Equations) -> Result<Vec<u64>, DiskError> {
-    let nodes = equations.nodes;
-    let size = nodes.div_ceil(CELLS).max(1);
-    // Nothing leads from before such a place to behind it; from behind it to before it.
-    let (mut no_way_on, mut no_way_back) = (Vec::new(), Vec::new());
-    let mut farthest = 0;
-    equations.scan(|node, row| {
-        if farthest < node {
-            no_way_on.push(node);
+/// Finds where cells begin: at regular distances, and where edges lead across in one direction only.
+pub(super) struct Cutting {
+    nodes: u64,
+    /// Nothing leads from before such a place to behind it; from behind it to before it.
+    no_way_on: Vec<u64>,
+    no_way_back: Vec<u64>,
+    farthest: u64,
+}
+
+impl Cutting {
+    pub fn new(nodes: u64) -> Self {
+        Cutting { nodes, no_way_on: Vec::new(), no_way_back: Vec::new(), farthest: 0 }
+    }
+
+    /// Takes the next node, with the least and the greatest node that it leads to: `u64::MAX` and 0 where there is none.
+    pub fn next(&mut self, node: u64, (least, most): (u64, u64)) {
+        if self.farthest < node {
+            self.no_way_on.push(node);
         }
-        no_way_back.push(node);
-        for to in row.branches.iter().map(|b| b.0).filter(|&to| to < nodes) {
-            farthest = farthest.max(to);
-            while no_way_back.last().is_some_and(|&place| place > to) {
-                no_way_back.pop();
-            }
+        self.no_way_back.push(node);
+        self.farthest = self.farthest.max(most);
+        while self.no_way_back.last().is_some_and(|&place| place > least) {
+            self.no_way_back.pop();
         }
-        for places in [&mut no_way_on, &mut no_way_back] {
+        for places in [&mut self.no_way_on, &mut self.no_way_back] {
             if places.len() > PLACES {
                 let mut nth = 0u64;
                 places.retain(|_| {
@@ -154,21 +186,53 @@ fn cells(equations: &Equations) -> Result<Vec<u64>, DiskError> {
                 });
             }
         }
-    })?;
-    let mut begins: Vec<u64> = (0..nodes).step_by(size as usize).collect();
-    for places in [no_way_on, no_way_back] {
-        let mut last = None;
-        for place in places {
-            if last.is_none_or(|last| place >= last + size) {
-                begins.push(place);
-                last = Some(place);
+    }
+
+    /// Where cells begin, and the end.
+    pub fn finish(self) -> Vec<u64> {
+        let size = self.nodes.div_ceil(CELLS).max(1);
+        let mut begins: Vec<u64> = (0..self.nodes).step_by(size as usize).collect();
+        for places in [self.no_way_on, self.no_way_back] {
+            let mut last = None;
+            for place in places {
+                if last.is_none_or(|last| place >= last + size) {
+                    begins.push(place);
+                    last = Some(place);
+                }
             }
         }
+        begins.push(self.nodes);
+        begins.sort_unstable();
+        begins.dedup();
+        begins
     }
-    begins.push(nodes);
-    begins.sort_unstable();
-    begins.dedup();
-    Ok(begins)
+}
+
+/// Which cells lead to which.
+pub(super) struct Leads {
+    begins: Vec<u64>,
+    leads: Vec<bool>,
+}
+
+impl Leads {
+    /// Of cells that begin here, and end; none leads anywhere.
+    pub fn new(begins: Vec<u64>) -> Self {
+        let cells = begins.len() - 1;
+        Leads { begins, leads: vec![false; cells * cells] }
+    }
+
+    /// A node leads to another.
+    pub fn add(&mut self, from: u64, to: u64) {
+        let cells = self.begins.len() - 1;
+        let cell = |node| cell_of(&self.begins, node);
+        let at = cell(from) * cells + cell(to);
+        self.leads[at] = true;
+    }
+
+    /// By cell and cell.
+    pub fn all(&mut self) -> &mut [bool] {
+        &mut self.leads
+    }
 }
 
 /// Makes components, in their order, one stage until it is large enough; how many stages there are.

@@ -84,7 +84,7 @@ impl About {
 }
 
 /// The path of a file for whoever stands elsewhere.
-fn absolute(path: &Path) -> PathBuf {
+pub(super) fn absolute(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 

@@ -4,16 +4,20 @@ mod arguments;
 mod asking;
 mod certificate;
 mod guide;
+mod member;
 mod method;
 mod problem;
 mod show;
 mod threshold;
+mod together;
 mod watch;
 
 use arguments::{MethodArgs, Outcomes, QuestionArgs, RoomArgs, SourceArgs, TierName, WrittenArgs};
 pub(super) use asking::{Asking, load, ppddl, questions};
 pub use certificate::{CheckCertificateArgs, check_certificate};
+pub(super) use member::{question, take_part};
 
+use crate::args::ClusterArgs;
 use crate::failure::Failure;
 use crate::output;
 use crate::reading::{Reading, Room};
@@ -22,9 +26,9 @@ use guide::Origin;
 use hadal_exec::{Model, ModelOptions};
 use hadal_system::chance::Objective;
 use hadal_system::{PropertyId, StateSpace};
-use hadal_value::asking::Way;
+use hadal_value::asking::{Threshold, Way};
 use hadal_value::build::{BuildError, BuildOptions};
-use hadal_value::disk::Tier;
+use hadal_value::disk::{Tier, fingerprint};
 use hadal_value::evidence::Wanted;
 use hadal_value::explicit::{self, Described, ExportError};
 use hadal_value::follow::state_text;
@@ -35,6 +39,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use threshold::threshold;
+use together::Trouble;
 use watch::Watch;
 
 /// Arguments of `solve`.
@@ -57,6 +62,9 @@ pub struct SolveArgs {
     /// How much that may take.
     #[command(flatten, next_help_heading = "Limits")]
     room: RoomArgs,
+    /// Several machines.
+    #[command(flatten, next_help_heading = "Several machines")]
+    cluster: ClusterArgs,
     /// What is written.
     #[command(flatten, next_help_heading = "Output")]
     written: WrittenArgs,
@@ -67,7 +75,9 @@ pub fn run(args: &SolveArgs) -> Result<u8, Failure> {
     if args.method.precision.is_nan() || args.method.precision <= 0.0 || args.method.precision >= 1.0 {
         return Err(Failure::Usage("--precision lies between 0 and 1".into()));
     }
-    if !matches!(args.method.tier, TierName::Auto | TierName::Ram) && args.room.disk.is_none() {
+    together::must_suit(args)?;
+    let keeps_files = !matches!(args.method.tier, TierName::Auto | TierName::Ram);
+    if keeps_files && args.room.disk.is_none() && args.cluster.cluster.is_none() {
         return Err(Failure::Usage("this tier keeps files: write --disk DIR".into()));
     }
     let started = Instant::now();
@@ -182,6 +192,9 @@ fn solve_all(
         return Err(Failure::Usage("tiers are of --method intervals; lao also has semi-external".into()));
     }
     let watch = Watch::begin(args, started)?;
+    if args.cluster.cluster.is_some() {
+        return solve_together(args, origin, objectives, (asking.threshold.as_ref(), &watch, started));
+    }
     for objective in objectives {
         if !proved {
             code = code.max(method::run(args, origin, objective, started)?);
@@ -202,7 +215,7 @@ fn solve_all(
                     let mut file = std::io::BufWriter::new(std::fs::File::create(path).map_err(failed)?);
                     certificate.write(&mut file).and_then(|()| file.flush()).map_err(failed)?;
                 }
-                output::raw(shown(args, objective, &answer, started).as_bytes())?;
+                output::raw(shown(args, objective, (&answer, &[]), started).as_bytes())?;
             }
             Err(SolveError::Build(
                 error @ (BuildError::Memory { .. } | BuildError::States(_) | BuildError::TooLarge),
@@ -226,6 +239,43 @@ fn solve_all(
             }
             Err(error) => return Err(Failure::Usage(format!("{}: {error}", objective.text))),
         }
+    }
+    Ok(code)
+}
+
+/// Lets several workers answer, one question after the other.
+fn solve_together(
+    args: &SolveArgs,
+    origin: Origin,
+    objectives: &[Objective],
+    (threshold, watch, started): (Option<&Threshold>, &Watch, Instant),
+) -> Result<u8, Failure> {
+    if args.cluster.cluster_wait.is_some() && objectives.len() > 1 {
+        return Err(Failure::Usage("workers that join answer one question: name it with --property".into()));
+    }
+    let (space, system) = (origin.space(), origin.system());
+    let precision = Precision { relative: args.method.precision, ..Precision::default() };
+    let mut code = 0;
+    for objective in objectives {
+        let number = fingerprint(space, system, objective, (precision, Some(Tier::SemiExternal)));
+        let is_ppddl = args.asking().is_ppddl();
+        let (mut answer, workers) = match together::solve(args, (objective, is_ppddl), number) {
+            Ok(found) => found,
+            Err(Trouble::Stopped(why)) => {
+                stopped(args, objective, &why)?;
+                return Ok(3);
+            }
+            Err(Trouble::Failed(failure)) => return Err(failure),
+        };
+        if let Some(threshold) = threshold.filter(|_| answer.value.is_some()) {
+            let touches =
+                "the bounds touch what they are compared with: ask one process, or for more --precision";
+            let verdict = threshold.decides(&answer);
+            answer.verdict = Some(verdict.ok_or_else(|| Failure::Usage(touches.into()))?);
+        }
+        let _alone = watch.speak();
+        code = code.max(u8::from(answer.verdict == Some(false)));
+        output::raw(shown(args, objective, (&answer, &workers), started).as_bytes())?;
     }
     Ok(code)
 }

@@ -2,6 +2,7 @@
 
 use super::about::About;
 use super::check;
+use super::solve;
 use crate::args::{CheckArgs, WorkerArgs};
 use crate::cluster::read_token;
 use crate::failure::Failure;
@@ -10,13 +11,14 @@ use hadal_check::memory::{ENOUGH_MEMORY, default_memory, default_threads};
 use hadal_check::timed::Onlooker;
 use hadal_check::usage::cpu_seconds;
 use hadal_check::{By, Check, CheckError, Chosen, Prepared, RunPlace, Verdict};
+use hadal_cluster::answer::Answer;
 use hadal_cluster::connect::{Listening, Pass};
 use hadal_cluster::link::Link;
 use hadal_cluster::message::Job;
 use hadal_cluster::worker::{LOST, Launcher, NoJob, Watched, end_with_others};
 use hadal_search::cycles::external::DistributedCycles;
 use hadal_search::directed::not_begun;
-use hadal_search::exchange::{Exchange, Shares};
+use hadal_search::exchange::{Exchange, OwnershipError, Shares};
 use hadal_search::explore::{self, Folders, Method, Setting};
 use hadal_search::external::DistributedExternal;
 use hadal_search::layered::Trouble;
@@ -57,6 +59,15 @@ pub fn run(args: &WorkerArgs) -> Result<u8, Failure> {
     let mut job = launcher.job(&token).map_err(no_job)?;
     if let Some(address) = &args.join.as_ref().and(args.listen.clone()) {
         job.listen = if address.contains(':') { address.clone() } else { format!("{address}:0") };
+    }
+    if let Some(asked) = solve::question(&job) {
+        return match asked {
+            Ok(question) => solve::take_part(&question, &job, launcher),
+            Err(failure) => {
+                launcher.fail(failure.exit_code(), failure.to_string());
+                Ok(failure.exit_code())
+            }
+        };
     }
     match prepare(&job) {
         Ok((args, subject)) => Worker { args, subject, job }.search(launcher),
@@ -195,7 +206,7 @@ impl Worker {
         let explored = self.explore_over((task, chosen), governor, &link);
         match explored {
             Ok(report) => {
-                let told = attending.done(&report);
+                let told = attending.done(&Answer::from(&report));
                 link.close();
                 let removes =
                     told.map_err(|error| CheckError::Damaged(format!("the launcher is gone: {error}")))?;
@@ -216,19 +227,10 @@ impl Worker {
 
     /// The link to the others; or the exit code that fits, and why there is none.
     fn connect(&self, task: SearchTask, launcher: &mut Launcher) -> Result<Link, (u8, String)> {
-        let job = &self.job;
-        let wrong = |error: &dyn std::fmt::Display| (2, error.to_string());
-        let lost = |error: &dyn std::fmt::Display| (LOST as u8, error.to_string());
-        let shares = Shares::weighted(&job.weights).map_err(|error| wrong(&error))?;
-        let shares = shares.suiting(task.space, &job.by).map_err(|error| wrong(&error))?;
-        let listening = Listening::at(&job.listen)
-            .map_err(|error| wrong(&format!("cannot listen at {}: {error}", job.listen)))?;
-        let address = listening.address().map_err(|error| wrong(&error))?;
-        let fingerprint = task.space.fingerprint();
-        let addresses = launcher.peers(fingerprint, address).map_err(|error| wrong(&error))?;
-        let pass = Pass { token: job.token.clone(), fingerprint };
-        let sockets = listening.connect(job.me, &addresses, &pass).map_err(|error| lost(&error))?;
-        Link::new(job.me, sockets, shares).map_err(|error| lost(&error))
+        let wrong = |error: OwnershipError| (2, error.to_string());
+        let shares = Shares::weighted(&self.job.weights).map_err(wrong)?;
+        let shares = shares.suiting(task.space, &self.job.by).map_err(wrong)?;
+        join(&self.job, (shares, task.space.fingerprint()), launcher)
     }
 
     fn explore_over(
@@ -296,6 +298,23 @@ impl Worker {
         let setting = Setting { task, governor, threads, run: explore::Run::New(&folders) };
         Ok(explore::explore(method, setting)?.report)
     }
+}
+
+/// The link to workers that do the same, by its number; or the exit code that fits, and why there is none.
+pub(super) fn join(
+    job: &Job,
+    (shares, fingerprint): (Shares, u64),
+    launcher: &mut Launcher,
+) -> Result<Link, (u8, String)> {
+    let wrong = |error: &dyn std::fmt::Display| (2, error.to_string());
+    let lost = |error: &dyn std::fmt::Display| (LOST as u8, error.to_string());
+    let listening = Listening::at(&job.listen)
+        .map_err(|error| wrong(&format!("cannot listen at {}: {error}", job.listen)))?;
+    let address = listening.address().map_err(|error| wrong(&error))?;
+    let addresses = launcher.peers(fingerprint, address).map_err(|error| wrong(&error))?;
+    let pass = Pass { token: job.token.clone(), fingerprint };
+    let sockets = listening.connect(job.me, &addresses, &pass).map_err(|error| lost(&error))?;
+    Link::new(job.me, sockets, shares).map_err(|error| lost(&error))
 }
 
 /// The folders of a worker: its run, and one beside it for a search that serves the first.

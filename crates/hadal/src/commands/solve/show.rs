@@ -1,7 +1,8 @@
 //! Answers for people, or as one JSON object each.
 
-use super::SolveArgs;
+use super::{SolveArgs, together};
 use crate::failure::Failure;
+use crate::outcome::WorkerFigures;
 use crate::output;
 use hadal_system::chance::Objective;
 use hadal_system::units::{counted, size};
@@ -29,7 +30,12 @@ pub(super) fn stopped(args: &SolveArgs, objective: &Objective, reason: &str) -> 
 }
 
 /// The answer, for people or as one object.
-pub(super) fn shown(args: &SolveArgs, objective: &Objective, answer: &Answer, started: Instant) -> String {
+pub(super) fn shown(
+    args: &SolveArgs,
+    objective: &Objective,
+    (answer, workers): (&Answer, &[WorkerFigures]),
+    started: Instant,
+) -> String {
     let verdict = answer.verdict.map(|holds| if holds { "holds" } else { "violated" });
     if args.written.json {
         // JSON has no infinity: a bound that is not finite is text.
@@ -79,6 +85,9 @@ pub(super) fn shown(args: &SolveArgs, objective: &Objective, answer: &Answer, st
         if let Some(count) = answer.count {
             object["count"] = count.into();
         }
+        if !workers.is_empty() {
+            object["workers"] = serde_json::json!(workers);
+        }
         return format!("{object}\n");
     }
     let name = if objective.name.is_empty() { String::new() } else { format!("{}: ", objective.name) };
@@ -127,5 +136,5 @@ pub(super) fn shown(args: &SolveArgs, objective: &Objective, answer: &Answer, st
         counted(*branches, "branch"),
         counted(*sweeps, "sweep")
     ));
-    lines.join("\n")
+    lines.join("\n") + &together::lines(workers)
 }
