@@ -53,7 +53,8 @@ pub fn solve(problem: &Problem, numbers: &Numbers, precision: f64, threads: usiz
         }
         // Components share the precision: those that lead to others may be wider by what they get from them.
         let share = precision * f64::from(depths[component]) / f64::from(most.max(1));
-        let sweeps = backup.component(range, share, precision / f64::from(most.max(1)), &mut bounds);
+        let slack = precision / f64::from(most.max(1));
+        let sweeps = backup.component(range, (share, slack), &mut bounds);
         bounds.sweeps = bounds.sweeps.max(sweeps);
     }
     bounds
@@ -177,10 +178,10 @@ impl Backup<'_> {
     }
 
     /// Bounds of the nodes of a component; returns the sweeps.
-    fn component(&self, range: Range<usize>, share: f64, slack: f64, bounds: &mut Bounds) -> u64 {
+    fn component(&self, range: Range<usize>, (share, slack): (f64, f64), bounds: &mut Bounds) -> u64 {
         let mut chunks = Chunks::new(&range, self.threads);
         let mut sweeps = 0;
-        let mut step = slack / 2.0;
+        let mut step = slack / 4.0;
         let mut before = [f64::INFINITY; MEMORY];
         let mut leap = Leap::new(range.clone());
         // Tries that a guess is given to become inductive: falling values cross a component as slowly as growing ones do.
@@ -188,10 +189,7 @@ impl Backup<'_> {
         loop {
             // From below, until the values hardly grow.
             loop {
-                let growth = match &mut chunks {
-                    Some(chunks) => chunks.climb(self, bounds),
-                    None => self.climb(range.clone(), bounds),
-                };
+                let growth = self.grow(&range, &mut chunks, bounds);
                 sweeps += 1;
                 let earlier = std::mem::replace(&mut before[sweeps as usize % MEMORY], growth);
                 if growth == 0.0 || sweeps > MAX_SWEEPS {
@@ -199,10 +197,10 @@ impl Backup<'_> {
                 }
                 let fresh = leap.is_fresh(MEMORY as u64);
                 if growth <= step && !fresh {
-                    // Growth that shrinks by `rate` a sweep adds up to growth / (1 - rate): a guess before that is below the
-                    // share would be refuted.
+                    // Growth that shrinks by `rate` a sweep adds up to growth / (1 - rate): a guess before that is below its part
+                    // of the slack would be refuted.
                     let rate = (growth / earlier).powf(1.0 / MEMORY as f64).min(0.999_999);
-                    let enough = slack * (1.0 - rate) / 2.0;
+                    let enough = slack * (1.0 - rate) / 4.0;
                     tries = 20 + (4.0 / (1.0 - rate)) as u64;
                     if growth <= enough {
                         break;
@@ -211,9 +209,7 @@ impl Backup<'_> {
                 }
                 sweeps += leap.after(self, bounds);
             }
-            for node in range.clone() {
-                bounds.upper[node] = raised(bounds.lower[node] * (1.0 + share), 1);
-            }
+            sweeps += self.guess(&range, (share, slack), &mut chunks, bounds);
             for _ in 0..tries.max(20 + sweeps / 4) {
                 let seen = match &mut chunks {
                     Some(chunks) => chunks.prove(self, bounds),
@@ -241,6 +237,42 @@ impl Backup<'_> {
                 step = 0.0;
             }
         }
+    }
+
+    /// One sweep from below; by how much a bound grew at most.
+    fn grow(&self, range: &Range<usize>, chunks: &mut Option<Chunks>, bounds: &mut Bounds) -> f64 {
+        match chunks {
+            Some(chunks) => chunks.climb(self, bounds),
+            None => self.climb(range.clone(), bounds),
+        }
+    }
+
+    /// Guesses upper bounds; the sweeps that took. What is still missing below has the shape of what sweeps add, which is why a
+    /// guess of twice as much falls everywhere, where one in proportion to the values would rise wherever no known value is near.
+    fn guess(
+        &self,
+        range: &Range<usize>,
+        (share, slack): (f64, f64),
+        chunks: &mut Option<Chunks>,
+        bounds: &mut Bounds,
+    ) -> u64 {
+        let saved = bounds.lower[range.clone()].to_vec();
+        let (mut first, mut last) = (0.0, 0.0);
+        for sweep in 0..MEMORY {
+            last = self.grow(range, chunks, bounds);
+            if sweep == 0 {
+                first = last;
+            }
+        }
+        // What as many sweeps add is so much less each time, and all of it adds up to `rest`.
+        let shrinks = (last / first).powf(MEMORY as f64 / (MEMORY - 1) as f64);
+        let rest = if shrinks < 1.0 { shrinks / (1.0 - shrinks) } else { 0.0 };
+        for (node, old) in range.clone().zip(saved) {
+            let low = bounds.lower[node];
+            let missing = (2.0 * rest * (low - old)).min(low * slack / 2.0);
+            bounds.upper[node] = raised(low * (1.0 + share - slack / 2.0) + missing, 2);
+        }
+        MEMORY as u64
     }
 
     /// One sweep from below over nodes in their order; by how much a bound grew at most, relative to what it is now.

@@ -1,5 +1,7 @@
 //! The equations that are left when graph search has said what it can: one unknown per node, a node being a state or a
-//! collapsed end component. Nodes stand in the order of their components, successors first.
+//! collapsed end component. Nodes stand in the order of their components, successors first; inside a component, those that were
+//! found last stand first. Most branches lead away from where exploration began, so a sweep in this order uses values that it has
+//! just found.
 
 use crate::components::{Edges, NONE, Tarjan};
 use crate::graph::Graph;
@@ -48,7 +50,12 @@ impl Problem {
         let classes = Classes::new(graph, known, groups);
         let edges = ClassEdges { graph, known, classes: &classes };
         let count = classes.first.len() - 1;
-        let (order, components) = Tarjan::new(count).run(&edges, 0..count as u32);
+        let (mut order, components) = Tarjan::new(count).run(&edges, 0..count as u32);
+        let mut begin = 0;
+        for &end in &components {
+            order[begin..end as usize].sort_unstable_by_key(|&class| std::cmp::Reverse(class));
+            begin = end as usize;
+        }
         let mut node_of_class = vec![0u32; count];
         for (node, &class) in order.iter().enumerate() {
             node_of_class[class as usize] = node as u32;

@@ -315,7 +315,8 @@ pub(super) fn iterate(
     let mut course = Course::new(precision(0));
     let step = |course: &Course, mode| {
         let stage = course.stage;
-        Step { equations, stage, range: stages.range(stage), mode, precision: precision(stage) }
+        let (range, rest) = (stages.range(stage), course.rest());
+        Step { equations, stage, range, mode, precision: precision(stage), rest }
     };
     // The next sweep; a stage that is done makes way for the next.
     let next = |course: &mut Course| loop {

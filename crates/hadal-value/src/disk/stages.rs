@@ -5,6 +5,7 @@
 use super::DiskError;
 use super::company::Company;
 use super::equations::Equations;
+use super::sweep::Shares;
 use std::ops::Range;
 
 /// At most so many cells of the same size, and as many between places that are crossed in one direction only.
@@ -142,10 +143,11 @@ impl Stages {
 
     /// How far bounds may lie apart in a stage so that those of all stages are as near as `wanted`: a guess needs room beyond
     /// the bounds of what the stage leads to.
-    pub fn precision(&self, stage: u32, wanted: f64) -> f64 {
+    pub fn precision(&self, stage: u32, wanted: f64) -> Shares {
         let deepest = f64::from(self.depth.iter().copied().max().unwrap_or(0));
         let depth = f64::from(self.depth.get(stage as usize).copied().unwrap_or(0));
-        wanted * (deepest + 1.0 + depth) / (2.0 * deepest + 1.0)
+        let own = wanted / (2.0 * deepest + 1.0);
+        Shares { whole: own * (deepest + 1.0 + depth), own }
     }
 }
 

@@ -11,6 +11,8 @@ use std::ops::Range;
 
 /// Over how many sweeps the rate of convergence is measured.
 const MEMORY: usize = 8;
+/// So many sweeps are averaged.
+const LAG: f64 = 8.0;
 /// After this many sweeps bounds stay as they are.
 const MAX_SWEEPS: u64 = 2_000_000;
 
@@ -20,7 +22,7 @@ pub(super) type Bounds = (f64, f64);
 /// What a sweep does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// Lower bounds grow.
+    /// Lower bounds grow; in place of upper ones stands what they were some sweeps ago, on average.
     Climb,
     /// Upper bounds are guessed from the lower ones first, then as [`Mode::Prove`].
     Guess,
@@ -76,7 +78,25 @@ pub(super) struct Step<'e> {
     pub range: Range<u64>,
     pub mode: Mode,
     /// How far bounds may lie apart.
-    pub precision: f64,
+    pub precision: Shares,
+    /// What is guessed to be missing below, as a multiple of what sweeps added.
+    pub rest: f64,
+}
+
+/// What follows a lower bound that grows now: an average of what it was, in which every growth counts for [`LAG`] sweeps. Sweeps may
+/// move every other node alone, so one of them does not show where values still grow.
+#[inline]
+fn behind((low, behind): Bounds) -> f64 {
+    if behind > low { low } else { behind + (low - behind) / LAG }
+}
+
+/// How far bounds may lie apart, relative to the value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shares {
+    /// In a stage.
+    pub whole: f64,
+    /// More than in the stages that it leads to.
+    pub own: f64,
 }
 
 impl Step<'_> {
@@ -90,7 +110,12 @@ impl Step<'_> {
     #[inline]
     pub fn read(&self, (low, high): Bounds) -> Bounds {
         match self.mode {
-            Mode::Guess => (low, raised(low * (1.0 + self.precision), 1).min(self.equations.most())),
+            Mode::Guess => {
+                // What is missing has the shape of what sweeps add: see `behind`.
+                let missing = (self.rest * (low - high).max(0.0)).min(low * self.precision.own / 2.0);
+                let share = self.precision.whole - self.precision.own / 2.0;
+                (low, raised(low * (1.0 + share) + missing, 2).min(self.equations.most()))
+            }
             Mode::Climb | Mode::Prove => (low, high),
         }
     }
@@ -116,8 +141,9 @@ impl Step<'_> {
         if self.mode == Mode::Climb {
             if low > own.0 {
                 seen.growth = seen.growth.max((low - own.0) / low);
+                return (low, behind(own));
             }
-            return (low, own.1);
+            return own;
         }
         let high = self.best(row, |p| value(p).1, numbers.above(), raised).min(self.equations.most());
         seen.falls &= high <= own.1;
@@ -174,24 +200,26 @@ pub(super) struct Course {
     before: [f64; MEMORY],
     tries: u64,
     proved: bool,
+    rest: f64,
 }
 
 impl Course {
-    pub fn new(precision: f64) -> Self {
+    pub fn new(precision: Shares) -> Self {
         Course {
             sweeps: 0,
             stage: 0,
             here: 0,
             mode: Some(Mode::Climb),
-            step: precision / 2.0,
+            step: precision.own / 4.0,
             before: [f64::INFINITY; MEMORY],
             tries: 0,
             proved: true,
+            rest: 0.0,
         }
     }
 
     /// Goes on to the next stage.
-    pub fn next_stage(&mut self, precision: f64) {
+    pub fn next_stage(&mut self, precision: Shares) {
         let (sweeps, stage, proved) = (self.sweeps, self.stage + 1, self.proved);
         *self = Course { sweeps, stage, proved, ..Course::new(precision) };
     }
@@ -201,13 +229,18 @@ impl Course {
         self.mode
     }
 
+    /// What is guessed to be missing below, as a multiple of what sweeps added.
+    pub fn rest(&self) -> f64 {
+        self.rest
+    }
+
     /// Whether the upper bounds of all stages so far hold.
     pub fn proved(&self) -> bool {
         self.proved
     }
 
     /// Takes what a sweep found.
-    pub fn after(&mut self, seen: Seen, precision: f64) {
+    pub fn after(&mut self, seen: Seen, precision: Shares) {
         self.sweeps += 1;
         self.here += 1;
         match self.mode {
@@ -223,9 +256,11 @@ impl Course {
                 } else {
                     (seen.growth / earlier).powf(1.0 / MEMORY as f64).min(0.999_999)
                 };
-                let enough = precision * (1.0 - rate) / 2.0;
+                let enough = precision.own * (1.0 - rate) / 4.0;
                 if seen.growth <= enough || self.here > MAX_SWEEPS {
                     self.tries = 20 + self.here / 4;
+                    // Twice what a series would still add: a guess of that shape falls everywhere.
+                    self.rest = 2.0 * rate / (1.0 - rate) / LAG;
                     self.mode = Some(Mode::Guess);
                 } else {
                     self.step = enough;
@@ -257,14 +292,14 @@ impl Course {
             Some(Mode::Prove) => 3,
         };
         let place = self.here << 32 | u64::from(self.stage);
-        let mut words =
-            vec![self.sweeps, mode, self.step.to_bits(), self.tries, u64::from(self.proved), place];
+        let (step, rest) = (self.step.to_bits(), self.rest.to_bits());
+        let mut words = vec![self.sweeps, mode, step, self.tries, u64::from(self.proved), place, rest];
         words.extend(self.before.iter().map(|b| b.to_bits()));
         words
     }
 
     pub fn decode(words: &[u64]) -> Option<Self> {
-        let before = words.get(6..6 + MEMORY)?;
+        let before = words.get(7..7 + MEMORY)?;
         Some(Course {
             sweeps: words[0],
             stage: words[5] as u32,
@@ -278,6 +313,7 @@ impl Course {
             step: f64::from_bits(words[2]),
             tries: words[3],
             proved: words[4] == 1,
+            rest: f64::from_bits(words[6]),
             before: std::array::from_fn(|n| f64::from_bits(before[n])),
         })
     }

@@ -10,8 +10,8 @@ use std::ops::Range;
 
 /// Fewer nodes are not worth a thread.
 const LEAST: usize = 8192;
-/// Into so many chunks a component is cut at most: more would share new values later.
-const MOST: usize = 8;
+/// Into so many chunks a component is cut at most: more would share new values later, and need more sweeps than threads save.
+const MOST: usize = 2;
 
 /// Chunks of one thread: the first node and the room of each.
 type Share<'c> = Vec<(usize, &'c mut [(f64, f64)])>;
