@@ -2,9 +2,7 @@
 
 use crate::graph::Graph;
 use crate::table::StateNumbers;
-use hadal_system::rows::Rational;
 use hadal_system::{ChoiceFault, Choices, Label, PropertyId, StateSpace, Successors};
-use num_traits::CheckedAdd;
 use std::collections::HashMap;
 
 /// What a graph is built for.
@@ -87,7 +85,8 @@ pub fn build(space: &dyn StateSpace, options: &BuildOptions) -> Result<Built, Bu
     }
     for (_, state) in starts.iter() {
         let number = states.number(state).ok_or(BuildError::TooLarge)?;
-        if !graph.initial.contains(&number) {
+        // The first states have the first numbers.
+        if number as usize == graph.initial.len() {
             graph.initial.push(number);
         }
     }
@@ -182,11 +181,7 @@ fn merge(branches: &mut Vec<(u32, u32)>, graph: &mut Graph) -> Option<()> {
     for n in 0..branches.len() {
         let (target, weight) = branches[n];
         match branches[..kept].iter().position(|b| b.0 == target) {
-            Some(first) => {
-                let sum: Rational =
-                    graph.numbers.exact(branches[first].1).checked_add(&graph.numbers.exact(weight))?;
-                branches[first].1 = graph.numbers.add(sum);
-            }
+            Some(first) => branches[first].1 = graph.numbers.sum(branches[first].1, weight)?,
             None => {
                 branches[kept] = (target, weight);
                 kept += 1;
@@ -204,10 +199,7 @@ fn merge_many(branches: &mut Vec<(u32, u32)>, graph: &mut Graph) -> Option<()> {
     for &(target, weight) in branches.iter() {
         let at = *first_of.entry(target).or_insert(kept.len());
         match kept.get_mut(at) {
-            Some(first) => {
-                let sum: Rational = graph.numbers.exact(first.1).checked_add(&graph.numbers.exact(weight))?;
-                first.1 = graph.numbers.add(sum);
-            }
+            Some(first) => first.1 = graph.numbers.sum(first.1, weight)?,
             None => kept.push((target, weight)),
         }
     }

@@ -1,6 +1,7 @@
 //! Exact numbers by index, with the floating-point numbers just below and above each.
 
 use hadal_system::rows::Rational;
+use num_traits::CheckedAdd;
 use std::collections::HashMap;
 
 /// Numbers met in a graph: number 0 is 0, number 1 is 1.
@@ -10,12 +11,22 @@ pub struct Numbers {
     below: Vec<f64>,
     above: Vec<f64>,
     known: HashMap<Rational, u32>,
+    /// Sums that were made lately: of which two, and which number it is.
+    sums: [(u32, u32, u32); SUMS],
 }
+
+/// So many sums are remembered: models have few probabilities, and the same ones meet again and again.
+const SUMS: usize = 64;
 
 impl Default for Numbers {
     fn default() -> Self {
-        let mut numbers =
-            Numbers { exact: Vec::new(), below: Vec::new(), above: Vec::new(), known: HashMap::new() };
+        let mut numbers = Numbers {
+            exact: Vec::new(),
+            below: Vec::new(),
+            above: Vec::new(),
+            known: HashMap::new(),
+            sums: [(0, 0, 0); SUMS],
+        };
         numbers.add(Rational::from_integer(0));
         numbers.add(Rational::from_integer(1));
         numbers
@@ -35,6 +46,20 @@ impl Numbers {
         self.above.push(above);
         self.known.insert(value, at);
         at
+    }
+
+    /// The index of the sum of two values; `None` where it is too large.
+    pub fn sum(&mut self, left: u32, right: u32) -> Option<u32> {
+        // Nothing is the sum of nothing: places that are not taken yet say what is so.
+        let place = (left.wrapping_mul(31) ^ right) as usize % SUMS;
+        let (one, other, sum) = self.sums[place];
+        if (one, other) == (left, right) {
+            return Some(sum);
+        }
+        let sum = self.exact(left).checked_add(&self.exact(right))?;
+        let sum = self.add(sum);
+        self.sums[place] = (left, right, sum);
+        Some(sum)
     }
 
     /// The value behind an index.

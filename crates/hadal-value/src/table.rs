@@ -54,6 +54,12 @@ impl StateNumbers {
             prefetch(&self.index, (h >> 32) as usize & mask);
             hashes.push(h);
         }
+        // Entries are near by now; the states that they stand for are fetched side by side as well.
+        for &h in hashes.iter() {
+            if let Some(number) = self.index[(h >> 32) as usize & mask].checked_sub(1) {
+                prefetch(&self.states, number as usize * self.words);
+            }
+        }
         for (state, &h) in states.chunks_exact(self.words).zip(hashes.iter()) {
             out.push(self.insert(state, h)?);
         }
@@ -67,10 +73,16 @@ impl StateNumbers {
         loop {
             match self.index[at] {
                 0 => return None,
-                entry if self.state(entry as usize - 1) == state => return Some(entry - 1),
+                entry if self.is(entry as usize - 1, state) => return Some(entry - 1),
                 _ => at = (at + 1) & mask,
             }
         }
+    }
+
+    /// Whether this is the state with a number. States are short: word by word is faster than a call.
+    #[inline]
+    fn is(&self, number: usize, state: &[u64]) -> bool {
+        self.state(number).iter().zip(state).all(|(one, other)| one == other)
     }
 
     fn insert(&mut self, state: &[u64], h: u64) -> Option<u32> {
@@ -79,7 +91,7 @@ impl StateNumbers {
         loop {
             match self.index[at] {
                 0 => break,
-                entry if self.state(entry as usize - 1) == state => return Some(entry - 1),
+                entry if self.is(entry as usize - 1, state) => return Some(entry - 1),
                 _ => at = (at + 1) & mask,
             }
         }
@@ -116,13 +128,13 @@ fn hash(state: &[u64]) -> u64 {
 }
 
 #[inline]
-fn prefetch(index: &[u32], at: usize) {
+fn prefetch<T>(list: &[T], at: usize) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: prefetching reads nothing; the address lies in the index.
+    // SAFETY: prefetching reads nothing; the address lies in the list.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch(index.as_ptr().add(at).cast(), _MM_HINT_T0);
+        _mm_prefetch(list.as_ptr().add(at).cast(), _MM_HINT_T0);
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (index, at);
+    let _ = (list, at);
 }

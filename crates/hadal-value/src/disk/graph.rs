@@ -16,7 +16,6 @@ use hadal_store::error::{MergeError, ReadError, WriteError};
 use hadal_store::sort::Sorter;
 use hadal_store::{Disk, RecordShape, RunFile, RunOptions, RunReader};
 use hadal_system::{ChoiceFault, Choices, PropertyId, StateSpace, Successors, Worker};
-use num_traits::CheckedAdd;
 use std::collections::HashMap;
 
 /// Choices with more branches are long.
@@ -253,7 +252,7 @@ impl DiskGraph {
         let mut rank = own.start;
         while reader.next_block(&mut block)? {
             for state in block.chunks_exact(words) {
-                if initial.contains(&state) {
+                if initial.binary_search(&state).is_ok() {
                     self.initial.push(rank);
                 }
                 let told =
@@ -306,9 +305,7 @@ impl DiskGraph {
                         };
                         match same.map(|at| &mut kept[at]) {
                             Some(first) => {
-                                let sum =
-                                    self.numbers.exact(first.1).checked_add(&self.numbers.exact(weight));
-                                first.1 = self.numbers.add(sum.ok_or(DiskError::TooLarge)?);
+                                first.1 = self.numbers.sum(first.1, weight).ok_or(DiskError::TooLarge)?;
                             }
                             None => kept.push((b, weight)),
                         }
