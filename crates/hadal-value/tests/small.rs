@@ -75,6 +75,13 @@ fn a_die_out_of_coins_is_fair() {
     assert_eq!(value(DIE, "R{\"flips\"}=? [ C<=3 ]"), "3");
     assert_eq!(value(DIE, "R{\"flips\"}=? [ C ]"), "11/3");
     assert_eq!(value(DIE, "R{\"flips\"}=? [ I=3 ]"), "1/4");
+    // What actions earn does not count at an instant.
+    let dice = DIE.replace("[] s=0", "[first] s=0")
+        + " rewards \"both\" s<7 : 1; [first] true : 5; endrewards rewards \"action\" [first] true : 5; endrewards";
+    assert_eq!(value(&dice, "R{\"both\"}=? [ I=0 ]"), "1");
+    assert_eq!(value(&dice, "R{\"both\"}=? [ C<=1 ]"), "6");
+    assert_eq!(value(&dice, "R{\"both\"}=? [ I=3 ]"), "1/4");
+    assert_eq!(value(&dice, "P=? [ F{\"both\"}<=9 s=7 ]"), value(&dice, "P=? [ F^{rew{\"both\"}<=9} s=7 ]"));
     assert_eq!(value(DIE, "P=? [ F^{rew{\"flips\"}<=3} s=7 ]"), "3/4");
     // Of other states than the first, and inside another question.
     assert_eq!(value(DIE, "filter(min, P=? [ F^{rew{\"flips\"}<=1} s=7 ], s=3)"), "1/2");

@@ -33,6 +33,8 @@ pub struct Lowered {
     /// What each action is called in rewards.
     actions: Vec<Option<String>>,
     kind: ModelKind,
+    /// How many rewards the model declares; questions may add others behind them.
+    rewards: usize,
 }
 
 impl Lowered {
@@ -111,7 +113,7 @@ pub fn lower(
         }
     }
     let labels = file.labels.iter().map(|l| (l.name.clone(), l.value.clone())).collect();
-    let mut model = Lowered { system, names, labels, actions, kind };
+    let mut model = Lowered { system, names, labels, actions, kind, rewards: 0 };
     for label in &file.labels {
         if let Err((span, wrong)) = model.names.condition(&label.value) {
             diagnostics.push(Diagnostic::error(span, wrong));
@@ -123,6 +125,7 @@ pub fn lower(
             Err((span, wrong)) => diagnostics.push(Diagnostic::error(span, wrong)),
         }
     }
+    model.rewards = model.system.quantities.rewards.len();
     (!diagnostics.has_errors()).then_some(model)
 }
 

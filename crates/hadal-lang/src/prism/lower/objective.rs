@@ -336,12 +336,28 @@ impl Asking<'_> {
             self.lasts(span);
             return Ok(Measure::Average(Averaged::Earned(reward)));
         }
+        let reward = if let Earning::Instant(_) = of { self.of_states(reward) } else { reward };
         Ok(Measure::Earned(reward, self.horizon(of)?))
     }
 
+    /// What states earn of a reward: at an instant, actions earn nothing. One that only actions earn stays as it is.
+    fn of_states(&mut self, reward: usize) -> usize {
+        let rewards = &mut self.model.system.quantities.rewards;
+        let mut of_states = rewards[reward].clone();
+        of_states.items.retain(|item| item.actions.is_none());
+        if of_states.items.is_empty() || of_states.items.len() == rewards[reward].items.len() {
+            return reward;
+        }
+        let spans = |reward: &Reward| reward.items.iter().map(|item| item.span).collect::<Vec<_>>();
+        let same = |reward: &Reward| spans(reward) == spans(&of_states);
+        rewards.iter().position(same).unwrap_or_else(|| {
+            rewards.push(of_states);
+            rewards.len() - 1
+        })
+    }
+
     fn reward(&self, name: Option<&RewardName>, span: Span) -> Placed<usize> {
-        let quantities = &self.model.system.quantities;
-        let rewards = &quantities.rewards[..quantities.sojourn.unwrap_or(quantities.rewards.len())];
+        let rewards = &self.model.system.quantities.rewards[..self.model.rewards];
         match name {
             None if rewards.is_empty() => Err((span, "the model has no rewards".into())),
             None => Ok(0),

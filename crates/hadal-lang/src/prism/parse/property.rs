@@ -3,6 +3,7 @@
 use super::super::ast::{Bound, Earning, Expr, File, Kind as E, Path, Property, Query, RewardName, Use};
 use super::super::lex::Kind;
 use super::{Parsed, Parser};
+use hadal_system::Span;
 use hadal_system::chance::{Relation, Sense};
 
 /// What begins or ends a part of a property file.
@@ -241,9 +242,20 @@ impl Parser<'_> {
             }
             self.expect("}")?;
         } else if self.is_sign("{") {
+            let start = self.span();
             self.advance();
-            bounds.push(self.reward_bound()?);
-            self.expect("}")?;
+            bounds.push(match self.kind() {
+                // As Storm writes it: the bound stands behind the braces.
+                Kind::Text(_) => {
+                    let reward = Some(Some(self.reward_name()?));
+                    self.bound_of(reward, start)?
+                }
+                _ => {
+                    let bound = self.reward_bound()?;
+                    self.expect("}")?;
+                    bound
+                }
+            });
         } else if let Some(bound) = self.bound()? {
             bounds.push(bound);
         }
@@ -263,6 +275,11 @@ impl Parser<'_> {
             }
             _ => None,
         };
+        self.bound_of(reward, start)
+    }
+
+    /// A bound on what is earned of a reward, or on steps.
+    fn bound_of(&mut self, reward: Option<Option<RewardName>>, start: Span) -> Parsed<Bound> {
         match self.bound()? {
             Some(bound) => Ok(Bound { reward, span: self.since(start), ..bound }),
             None => self.wrong("a bound such as `<=10`"),
