@@ -1,7 +1,11 @@
 //! A space beside which something is followed: the automaton of a formula of temporal logic, or what may still be earned. It is a
 //! space like any other, so whatever explores and solves on disk does so here, and goes on after a kill.
+//!
+//! It follows from the initial states on; or from every state, where each state first waits, moving as the space does, and may
+//! begin at any moment. What waits only makes the product known: values are those of the states that begin.
 
 use crate::SolveError;
+use crate::disk::{Letters, Lookup};
 use crate::follow::holds;
 use crate::phase::{Follower, Phase};
 use hadal_ltl::Ltl;
@@ -16,11 +20,18 @@ use std::sync::Mutex;
 const FIRST: PropertyId = PropertyId(0);
 /// Of a product with a budget: a target.
 const SECOND: PropertyId = PropertyId(1);
+/// Of a product with an automaton that begins in every state: what does not wait.
+const BEGUN: PropertyId = PropertyId(2);
+/// Of a product that begins in every state: nothing has happened yet.
+const BEGINS: PropertyId = PropertyId(3);
 
 /// Words behind a state that say how the automaton stands: runs, those that have passed, the component.
 const PHASE: usize = 3;
 /// The budget of the one state behind all that was spent.
 const SPENT: u64 = u64::MAX;
+/// What stands behind a state that waits.
+const WAITING_RUNS: [u64; PHASE] = [0, 0, 1];
+const WAITING_BUDGET: [u64; 1] = [u64::MAX - 1];
 
 /// What is followed.
 pub(crate) enum Beside<'o> {
@@ -42,13 +53,24 @@ impl<'o> Beside<'o> {
             Path::Until(..) | Path::Next(_) | Path::Not(_) => None,
         }
     }
+
+    /// The formulas about states that it looks at; a letter has a bit for each.
+    pub fn atoms(&self) -> Vec<&'o Formula> {
+        match self {
+            Beside::Runs { atoms, .. } => atoms.iter().collect(),
+            Beside::Budget { through, target, .. } => vec![through, target],
+        }
+    }
 }
 
 /// The product.
 pub(crate) struct Product<'s> {
     space: &'s dyn StateSpace,
     bases: Vec<u32>,
+    atoms: Vec<&'s Formula>,
     beside: Beside<'s>,
+    /// What holds in every state, where that was found out before: then every state begins.
+    letters: Option<&'s Letters>,
     /// Why some state has no choices, where that is so.
     refused: Mutex<Option<SolveError>>,
 }
@@ -59,7 +81,17 @@ impl<'s> Product<'s> {
         if let Beside::Runs { formula, .. } = &beside {
             Follower::new(formula)?;
         }
-        Ok(Product { space, bases, beside, refused: Mutex::new(None) })
+        let atoms = beside.atoms();
+        Ok(Product { space, bases, atoms, beside, letters: None, refused: Mutex::new(None) })
+    }
+
+    /// One that begins in every state of a space. `letters` say which of the formulas hold, whatever these ask.
+    pub fn everywhere(
+        space: &'s dyn StateSpace,
+        beside: Beside<'s>,
+        letters: &'s Letters,
+    ) -> Result<Self, SolveError> {
+        Ok(Product { letters: Some(letters), ..Product::new(space, Vec::new(), beside)? })
     }
 
     /// Why exploring it failed, where it was not the model.
@@ -69,10 +101,36 @@ impl<'s> Product<'s> {
 
     /// The properties that states are marked with.
     pub fn marks(&self) -> Vec<PropertyId> {
-        match self.beside {
-            Beside::Runs { .. } => vec![FIRST],
-            Beside::Budget { .. } => vec![FIRST, SECOND],
+        match (&self.beside, self.letters) {
+            (Beside::Runs { .. }, None) => vec![FIRST],
+            (Beside::Runs { .. }, Some(_)) => vec![FIRST, BEGUN, BEGINS],
+            (Beside::Budget { .. }, None) => vec![FIRST, SECOND],
+            (Beside::Budget { .. }, Some(_)) => vec![FIRST, SECOND, BEGINS],
         }
+    }
+
+    /// What stands behind a state that waits.
+    fn waiting(&self) -> &'static [u64] {
+        match self.beside {
+            Beside::Runs { .. } => &WAITING_RUNS,
+            Beside::Budget { .. } => &WAITING_BUDGET,
+        }
+    }
+
+    /// What stands behind every state after which nothing matters.
+    fn lost(&self) -> &'static [u64] {
+        match self.beside {
+            Beside::Runs { .. } => &[0; PHASE],
+            Beside::Budget { .. } => &[SPENT],
+        }
+    }
+
+    /// Keeps the reason why some state has no choices.
+    fn refuse(&self, reason: SolveError) -> ChoiceFault {
+        if let Ok(mut refused) = self.refused.lock() {
+            *refused = Some(reason);
+        }
+        ChoiceFault::Proposition(0)
     }
 
     fn beside_words(&self) -> usize {
@@ -95,6 +153,7 @@ impl StateSpace for Product<'_> {
             Beside::Runs { formula, atoms } => format!("{formula:?} {atoms:?}").hash(&mut hasher),
             Beside::Budget { reward, most, .. } => (reward, most).hash(&mut hasher),
         }
+        self.letters.is_some().hash(&mut hasher);
         hasher.finish()
     }
 
@@ -105,8 +164,15 @@ impl StateSpace for Product<'_> {
             Beside::Budget { reward, .. } => (Some(*reward), None),
         };
         let words = self.space.words();
+        let first = match (&self.beside, &follower) {
+            (Beside::Budget { most, .. }, _) => vec![*most],
+            (Beside::Runs { .. }, Some(follower)) => encode(follower.first()).to_vec(),
+            (Beside::Runs { .. }, None) => self.lost().to_vec(),
+        };
         Box::new(ProductWorker {
             product: self,
+            first,
+            lookup: self.letters.map(Letters::lookup),
             worker: self.space.worker(),
             asker: self.space.worker(),
             choices: Choices::new(words, reward),
@@ -161,30 +227,38 @@ struct ProductWorker<'p> {
     asker: Box<dyn Worker + 'p>,
     choices: Choices,
     follower: Option<Follower>,
+    /// What stands behind a state that begins.
+    first: Vec<u64>,
+    lookup: Option<Result<Lookup<'p>, SolveError>>,
     /// Numbers of weights here.
     renamed: Vec<u32>,
     next: Vec<Phase>,
 }
 
 impl ProductWorker<'_> {
-    fn holds(&mut self, formula: &Formula, state: &[u64]) -> Result<bool, ChoiceFault> {
-        holds(formula, &self.product.bases, &mut *self.asker, state).ok_or(ChoiceFault::Proposition(0))
+    /// Which formulas about states hold, a bit for each.
+    fn letter(&mut self, state: &[u64]) -> Result<u64, ChoiceFault> {
+        let product = self.product;
+        match &mut self.lookup {
+            None => {
+                let mut letter = 0;
+                for (at, atom) in product.atoms.iter().enumerate() {
+                    let holds = holds(atom, &product.bases, &mut *self.asker, state);
+                    letter |= u64::from(holds.ok_or(ChoiceFault::Proposition(0))?) << at;
+                }
+                Ok(letter)
+            }
+            Some(Ok(lookup)) => lookup.letter(state).map_err(|error| product.refuse(error)),
+            Some(Err(error)) => Err(product.refuse(error.clone())),
+        }
     }
 
     /// What the automaton may become in a state, and whether a breakpoint is passed.
     fn follow(&mut self, state: &[u64], beside: &[u64]) -> Result<bool, ChoiceFault> {
-        let Beside::Runs { atoms, .. } = &self.product.beside else { return Ok(false) };
-        let mut letter = 0;
-        for (at, atom) in atoms.iter().enumerate() {
-            letter |= u64::from(self.holds(atom, state)?) << at;
-        }
+        let letter = self.letter(state)?;
         let Some(follower) = &mut self.follower else { return Ok(false) };
-        follower.moves(decode(beside), letter, &mut self.next).map_err(|error| {
-            if let Ok(mut refused) = self.product.refused.lock() {
-                *refused = Some(error);
-            }
-            ChoiceFault::Proposition(0)
-        })
+        let passed = follower.moves(decode(beside), letter, &mut self.next);
+        passed.map_err(|error| self.product.refuse(error))
     }
 
     /// The choices of the process alone.
@@ -203,10 +277,7 @@ impl ProductWorker<'_> {
 
     /// Adds choice `n` of the process, or its rest, with the same words behind every branch.
     fn push(&self, n: Option<usize>, state: &[u64], beside: &[u64], out: &mut Choices) {
-        let lost = match self.product.beside {
-            Beside::Runs { .. } => beside == [0; PHASE],
-            Beside::Budget { .. } => beside == [SPENT],
-        };
+        let lost = beside == self.product.lost();
         let nowhere = vec![0; state.len()];
         match n {
             // All branches lead to the one place: once is enough, with certainty.
@@ -233,15 +304,24 @@ impl ProductWorker<'_> {
 
     fn all(&mut self, whole: &[u64], names: Names, out: &mut Choices) -> Result<(), ChoiceFault> {
         let (state, beside) = whole.split_at(self.product.space.words());
+        if beside == self.product.lost() {
+            self.push(None, state, beside, out);
+            return Ok(());
+        }
+        let waits = beside == self.product.waiting();
+        if let (Beside::Runs { .. }, false) = (&self.product.beside, waits) {
+            self.follow(state, beside)?;
+        }
+        self.explore(state)?;
+        if names == Names::Kept {
+            self.rename(&mut out.numbers);
+        }
         match self.product.beside {
-            Beside::Runs { .. } if beside == [0; PHASE] => self.push(None, state, beside, out),
-            Beside::Budget { .. } if beside == [SPENT] => self.push(None, state, beside, out),
+            _ if waits => {
+                self.every(|_| Ok(beside), state, out)?;
+                self.push(None, state, &self.first, out);
+            }
             Beside::Runs { .. } => {
-                self.follow(state, beside)?;
-                self.explore(state)?;
-                if names == Names::Kept {
-                    self.rename(&mut out.numbers);
-                }
                 let next = std::mem::take(&mut self.next);
                 for &phase in &next {
                     self.every(|_| Ok(encode(phase)), state, out)?;
@@ -249,10 +329,6 @@ impl ProductWorker<'_> {
                 self.next = next;
             }
             Beside::Budget { .. } => {
-                self.explore(state)?;
-                if names == Names::Kept {
-                    self.rename(&mut out.numbers);
-                }
                 let left = beside[0];
                 let after = |number: Rational| {
                     // A reward that is not whole is refused.
@@ -261,30 +337,25 @@ impl ProductWorker<'_> {
                     let spent = spent.and_then(Result::ok).ok_or(ChoiceFault::Proposition(0))?;
                     Ok([left.checked_sub(spent).unwrap_or(SPENT)])
                 };
-                if let Err(fault) = self.every(after, state, out) {
-                    if let Ok(mut refused) = self.product.refused.lock() {
-                        *refused = Some(SolveError::RewardBound);
-                    }
-                    return Err(fault);
-                }
+                self.every(after, state, out).map_err(|_| self.product.refuse(SolveError::RewardBound))?;
             }
         }
         Ok(())
     }
 
     /// Adds every choice of the process; `beside` says what follows one that earns so much.
-    fn every<const N: usize>(
+    fn every<B: AsRef<[u64]>>(
         &self,
-        beside: impl Fn(Rational) -> Result<[u64; N], ChoiceFault>,
+        beside: impl Fn(Rational) -> Result<B, ChoiceFault>,
         state: &[u64],
         out: &mut Choices,
     ) -> Result<(), ChoiceFault> {
         let number = |at: u32| self.choices.numbers[at as usize];
         if self.choices.is_empty() {
-            self.push(None, state, &beside(number(self.choices.resting))?, out);
+            self.push(None, state, beside(number(self.choices.resting))?.as_ref(), out);
         }
         for n in 0..self.choices.len() {
-            self.push(Some(n), state, &beside(number(self.choices.rewards[n]))?, out);
+            self.push(Some(n), state, beside(number(self.choices.rewards[n]))?.as_ref(), out);
         }
         Ok(())
     }
@@ -294,13 +365,9 @@ impl Worker for ProductWorker<'_> {
     fn initial(&mut self, out: &mut Successors) {
         let mut starts = Successors::new(self.product.space.words());
         self.worker.initial(&mut starts);
-        let beside = match (&self.product.beside, &self.follower) {
-            (Beside::Budget { most, .. }, _) => vec![*most],
-            (Beside::Runs { .. }, Some(follower)) => encode(follower.first()).to_vec(),
-            (Beside::Runs { .. }, None) => vec![0; PHASE],
-        };
+        let beside = if self.lookup.is_some() { self.product.waiting() } else { &self.first[..] };
         for (label, state) in starts.iter() {
-            out.push(label, &[state, &beside[..]].concat());
+            out.push(label, &[state, beside].concat());
         }
     }
 
@@ -319,12 +386,14 @@ impl Worker for ProductWorker<'_> {
 
     fn satisfies(&mut self, whole: &[u64], property: PropertyId) -> Option<bool> {
         let (state, beside) = whole.split_at(self.product.space.words());
-        match self.product.beside {
-            Beside::Runs { .. } if beside == [0; PHASE] => Some(false),
-            Beside::Budget { .. } if beside == [SPENT] => Some(false),
-            Beside::Runs { .. } => self.follow(state, beside).ok(),
-            Beside::Budget { through, target, .. } => {
-                self.holds(if property == FIRST { through } else { target }, state).ok()
+        let waits = beside == self.product.waiting();
+        match (property, &self.product.beside) {
+            (BEGINS, _) => Some(beside == self.first),
+            (BEGUN, _) => Some(!waits),
+            _ if waits || beside == self.product.lost() => Some(false),
+            (_, Beside::Runs { .. }) => self.follow(state, beside).ok(),
+            (_, Beside::Budget { .. }) => {
+                self.letter(state).ok().map(|letter| letter >> u32::from(property == SECOND) & 1 != 0)
             }
         }
     }

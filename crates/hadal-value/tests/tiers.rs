@@ -103,7 +103,7 @@ fn agree(text: &str, n: i128, question: &str) {
     }
 }
 
-const QUESTIONS: [&str; 22] = [
+const QUESTIONS: [&str; 28] = [
     "Pmin=? [ F \"out\" ]",
     "Pmax=? [ F \"out\" ]",
     "Pmax=? [ k<3 U \"home\" ]",
@@ -128,6 +128,13 @@ const QUESTIONS: [&str; 22] = [
     "filter(max, Rmin=? [ C<=5 ], !\"out\")",
     "Pmax=? [ x<4 U>=2 \"out\" ]",
     "Pmin=? [ X P>=0.5 [ F>=1 \"home\" ] ]",
+    // Products that begin in every state: below a filter, inside another formula, about another question.
+    "filter(avg, Pmax=? [ (F \"out\") & (G !\"home\") ], !\"out\")",
+    "filter(max, Pmin=? [ F^{rew<=5} \"out\" ], x<4)",
+    "Pmax=? [ F P>=0.2 [ x<2 U^{rew<=7} \"home\" ] ]",
+    "Pmin=? [ F P<0.9 [ (G F \"out\") | (F G \"home\") ] ]",
+    "Pmax=? [ (G F P>0.4 [ F \"out\" ]) | (F G \"home\") ]",
+    "Pmax=? [ F^{rew<=6} P>=0.3 [ F G \"out\" ] ]",
 ];
 
 #[test]
@@ -309,6 +316,8 @@ fn a_run_killed_anywhere_goes_on_to_the_same_bits() {
         ("Pmax=? [ F^{rew<=9} \"out\" ]", Tier::SemiExternal),
         ("Pmin=? [ true U[9,40] \"home\" ]", Tier::SemiExternal),
         ("Pmax=? [ k<3 U>=12 \"home\" ]", Tier::SemiExternal),
+        ("filter(avg, Pmax=? [ (F \"out\") & (G F k=0) ], x<4)", Tier::SemiExternal),
+        ("filter(max, Pmax=? [ F^{rew<=5} \"out\" ], x<4)", Tier::Blocks),
     ];
     killed(WALK, &questions);
 }

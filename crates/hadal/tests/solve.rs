@@ -367,7 +367,7 @@ fn what_has_no_certificate_or_is_not_on_disk_says_why() {
     hadal(&["check-certificate", &file, &gambler]).expect_code(0);
     let on_disk = ["--tier", "semi-external", "--disk", &folder, "--formula"];
     for (formula, more, reason) in [
-        ("Pmax=? [ F (P>=0.5 [ (F \"rich\") & (F \"ruined\") ]) ]", &[][..], "stands alone"),
+        ("Pmax=? [ (G F P>=0.5 [ F \"rich\" ]) & (F \"rich\") ]", &["--certificate", &file][..], "product"),
         ("Smax=? [ \"rich\" ]", &["--certificate", &file], "averages"),
         ("Smax=? [ \"rich\" ]", &["--exact"], "leave --exact out"),
         ("Smax=? [ \"rich\" ]", &["--policy", &file], "policy of states alone"),
@@ -390,6 +390,8 @@ fn products_totals_and_fractions_are_the_same_on_disk() {
         "Pmin=? [ F>=4 \"rich\" ]",
         "Pmax=? [ F<=9 \"rich\" ]",
         "filter(avg, Pmax=? [ F \"rich\" ], true)",
+        "filter(avg, Pmax=? [ (F \"rich\") | (F G \"ruined\") ], coins>2)",
+        "Pmax=? [ F P>=0.6 [ F^{rew{\"games\"}<=3} \"rich\" ] ]",
         "R{\"games\"}min=? [ C ]",
         "Pmax=? [ F \"rich\" ]",
         "R{\"games\"}max=? [ F \"rich\" | \"ruined\" ]",

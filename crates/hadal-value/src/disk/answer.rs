@@ -276,12 +276,13 @@ fn followed(objective: &Objective) -> Option<Measure> {
     Some(uncomplemented(measure, sense).0)
 }
 
-/// What has to be followed beside states.
+/// What has to be followed beside states, if the model alone says which of them it looks at.
 fn beside(measure: &Measure) -> Option<Beside<'_>> {
-    match measure {
-        Measure::Probability(path) => Beside::of(path),
-        Measure::Earned(..) | Measure::Average(_) => None,
-    }
+    let Measure::Probability(path) = measure else { return None };
+    let mut needs = Needs::default();
+    let beside = Beside::of(path)?;
+    beside.atoms().into_iter().for_each(|atom| needs.formula(atom));
+    (!needs.compares).then_some(beside)
 }
 
 /// A number that another model, question or way to answer it would not have.

@@ -329,6 +329,9 @@ impl<R: Rows + States> Solver<'_, R> {
             }
             answer.certificate = Some(match Steps::of(measure, sense) {
                 Some(steps) => self.of(measure).certify_steps(&steps, &objective.text)?,
+                None if self.beside(&uncomplemented(measure, sense).0).is_some() => {
+                    return Err(SolveError::NoCertificate(NO_RANKS));
+                }
                 None => self.of(measure).certify(all, &objective.text)?,
             });
         }

@@ -51,6 +51,13 @@ impl<R: Rows + States> Solver<'_, R> {
         };
         let chosen = chosen.iter().enumerate().filter(|(_, chosen)| **chosen).map(|(state, _)| state);
         let (this, precision) = (self.of(&inner), Precision { exact: true, ..self.precision });
+        if let Some(beside) = this.beside(&inner) {
+            let found = this.inside((&inner, beside), sense, precision, journal)?;
+            for state in chosen {
+                tell(state, found.bounds[state], Exact::Finite(found.exact[state].clone()));
+            }
+            return Ok((found.sweeps, self.tier.unwrap_or(Tier::SemiExternal)));
+        }
         match this.part(&inner, sense, precision, journal.as_deref_mut())? {
             Part::Open(sets) => {
                 let mut passing = self.passing();

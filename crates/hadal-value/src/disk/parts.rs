@@ -17,10 +17,6 @@ use hadal_ltl::translate::constant;
 use hadal_store::Reservation;
 use hadal_system::chance::{Formula, Horizon, Limit, Measure, Path, Sense};
 
-/// What is followed beside states is followed from the initial states on.
-const INSIDE: &str = "a formula with several temporal operators, or a bound on rewards, stands alone, without filters and outside \
-    other formulas: ask it on its own, or give more --memory with --tier auto";
-
 const TIMED_ALONE: &str =
     "bounds on time and averages in the long run are answered by one process: leave out --cluster";
 
@@ -42,7 +38,7 @@ pub(super) struct Series {
 }
 
 impl Series {
-    /// Averages in the long run.
+    /// Values that sharpen: averages in the long run, and what was found on a product.
     pub fn of(values: Vec<Bounds>, sweeps: u64, memory: Option<Reservation>) -> Self {
         Series { values, sweeps, sharpens: true, _memory: memory }
     }
@@ -84,7 +80,10 @@ impl<R: Rows + States> Solver<'_, R> {
         mut journal: Option<&mut Journal>,
     ) -> Result<Part, SolveError> {
         let states = self.rows.states() as usize;
-        let refused = |reason| Err(SolveError::NotOnDisk(reason));
+        if let Some(beside) = self.beside(measure) {
+            let found = self.inside((measure, beside), sense, precision, journal)?;
+            return Ok(Part::Swept(Series::of(found.bounds, found.sweeps, found.memory)));
+        }
         let timed = is_timed(measure);
         if timed || matches!(measure, Measure::Average(_)) {
             self.must_be_alone(TIMED_ALONE)?;
@@ -146,12 +145,12 @@ impl<R: Rows + States> Solver<'_, R> {
             Measure::Probability(Path::Until(left, right, Limit::None)) => {
                 Ok(Sets::until(self.formula(left)?, self.formula(right)?))
             }
-            Measure::Probability(Path::Until(_, _, Limit::Reward(..))) if self.followed => {
+            Measure::Probability(Path::Until(_, _, Limit::Reward(..))) => {
                 Ok(Sets::until(self.marks[0].clone(), self.marks[1].clone()))
             }
-            Measure::Probability(Path::Ltl { formula, .. }) => match (constant(formula), self.followed) {
-                (Some(holds), _) => Ok(Sets::until(vec![true; states], vec![holds; states])),
-                (None, true) => {
+            Measure::Probability(Path::Ltl { formula, .. }) => match constant(formula) {
+                Some(holds) => Ok(Sets::until(vec![true; states], vec![holds; states])),
+                None => {
                     // Whoever can stay where a breakpoint is passed wins.
                     let groups = self.end_components(|_| true)?;
                     let mut wins = vec![false; states];
@@ -161,11 +160,11 @@ impl<R: Rows + States> Solver<'_, R> {
                         }
                     }
                     let target = groups.into_iter().map(|group| group != NONE && wins[group as usize]);
-                    Ok(Sets::until(vec![true; states], target.collect()))
+                    let begun = self.marks.get(1).cloned();
+                    Ok(Sets::until(begun.unwrap_or_else(|| vec![true; states]), target.collect()))
                 }
-                (None, false) => refused(INSIDE),
             },
-            Measure::Probability(_) | Measure::Earned(..) => refused(INSIDE),
+            Measure::Probability(_) | Measure::Earned(..) => Err(SolveError::Undecided),
         }
     }
 
