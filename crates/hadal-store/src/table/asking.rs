@@ -2,7 +2,8 @@
 
 use super::StateTable;
 use super::bucket::{Bucket, Narrow};
-use super::index::{Lines, byte_of, prefetch};
+use super::codes::CutHash;
+use super::index::{Lines, prefetch};
 use super::insert::{AnyIndex, Entries, WINDOW, on_index};
 use super::remainder::{FARTHEST, Remainders, Scattered};
 use hadal_system::state::hash;
@@ -38,19 +39,20 @@ impl StateTable {
     /// A bit for each state of a window that is there; `W` is 0 or the number of words.
     fn known_places<B: Bucket, const W: usize>(&self, lines: &Lines<B>, window: &[u64]) -> u64 {
         let words = if W == 0 { self.words } else { W };
-        let mut hashes = [0; WINDOW];
+        let mut hashes = [CutHash::default(); WINDOW];
         let mut likely = [std::ptr::null(); WINDOW];
         for (h, state) in hashes.iter_mut().zip(window.chunks_exact(words)) {
-            *h = hash(state);
+            *h = lines.codes.cut(hash(state));
             prefetch(lines.at(lines.home(*h)));
         }
         let (mut known, mut open) = (0, 0);
         for (n, (&h, likely)) in hashes.iter().zip(&mut likely).enumerate().take(window.len() / words) {
             let bucket = lines.at(lines.home(h));
-            let seen = bucket.look(byte_of(h));
+            let seen = bucket.look(h.byte());
             if seen.fits != 0 {
-                // SAFETY: the code comes from the index.
-                *likely = unsafe { self.address(bucket.code(seen.fits.trailing_zeros() as usize)) };
+                let place = lines.codes.place(bucket.code(seen.fits.trailing_zeros() as usize));
+                // SAFETY: the place comes from the index.
+                *likely = unsafe { self.address(place) };
                 prefetch(*likely);
             }
             // It would lie in this bucket, and no entry is like it.
@@ -73,7 +75,7 @@ fn known_remainders(lines: &Lines<Narrow>, remainders: Remainders, window: &[u64
     let mut scattered = [Scattered::default(); WINDOW];
     for (scattered, &state) in scattered.iter_mut().zip(window) {
         *scattered = remainders.scatter(state);
-        prefetch(lines.at(lines.home(remainders.hash(*scattered))));
+        prefetch(lines.at(lines.share(remainders.hash(*scattered))));
     }
     let mut known = 0;
     for (n, (&state, &scattered)) in window.iter().zip(&scattered).enumerate() {
@@ -85,7 +87,7 @@ fn known_remainders(lines: &Lines<Narrow>, remainders: Remainders, window: &[u64
 
 fn is_entered((lines, remainders): (&Lines<Narrow>, Remainders), state: Scattered) -> bool {
     let (byte, code) = (state.byte(), state.code());
-    let mut bucket = lines.home(remainders.hash(state));
+    let mut bucket = lines.share(remainders.hash(state));
     for distance in 0..=u64::from(FARTHEST) {
         let line = lines.at(bucket);
         let seen = line.look(byte);

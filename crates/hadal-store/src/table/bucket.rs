@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub(super) trait Bucket: Sized + Sync + 'static {
     /// Entries.
     const ENTRIES: usize;
-    /// The greatest code.
-    const MOST: u64;
+    /// Bits of a code.
+    const CODE_BITS: u32;
     /// A line whose entries are free.
     fn free() -> &'static [Self; 1];
 
@@ -30,6 +30,9 @@ pub(super) trait Bucket: Sized + Sync + 'static {
 
     /// Lets a claimed entry be seen; any number of threads may.
     fn reveal(&self, entry: usize, byte: u8);
+
+    /// Gives up all entries, for one who is alone with the line, and tells of the byte and the code of each.
+    fn take_out(&self, told: impl FnMut(u8, u64));
 }
 
 /// What one look at a bucket shows, a bit per entry.
@@ -86,7 +89,7 @@ pub(super) struct Wide {
 
 impl Bucket for Narrow {
     const ENTRIES: usize = 12;
-    const MOST: u64 = u32::MAX as u64;
+    const CODE_BITS: u32 = 32;
 
     fn free() -> &'static [Self; 1] {
         static FREE: [Narrow; 1] =
@@ -121,11 +124,23 @@ impl Bucket for Narrow {
     fn reveal(&self, entry: usize, byte: u8) {
         self.bytes[entry / 8].fetch_or(u64::from(byte) << (entry % 8 * 8), Ordering::AcqRel);
     }
+
+    #[inline]
+    fn take_out(&self, mut told: impl FnMut(u8, u64)) {
+        for (word, codes) in self.bytes.iter().zip(self.codes.chunks(8)) {
+            let bytes = word.load(Ordering::Relaxed);
+            word.store(0, Ordering::Relaxed);
+            for (code, byte) in codes.iter().zip(bytes.to_le_bytes()).take_while(|(_, byte)| *byte != 0) {
+                told(byte, u64::from(code.load(Ordering::Relaxed)));
+                code.store(0, Ordering::Relaxed);
+            }
+        }
+    }
 }
 
 impl Bucket for Wide {
     const ENTRIES: usize = 7;
-    const MOST: u64 = u64::MAX;
+    const CODE_BITS: u32 = 64;
 
     fn free() -> &'static [Self; 1] {
         static FREE: [Wide; 1] = [Wide { bytes: AtomicU64::new(0), codes: [const { AtomicU64::new(0) }; 7] }];
@@ -156,6 +171,16 @@ impl Bucket for Wide {
     #[inline]
     fn reveal(&self, entry: usize, byte: u8) {
         self.bytes.fetch_or(u64::from(byte) << (entry * 8), Ordering::AcqRel);
+    }
+
+    #[inline]
+    fn take_out(&self, mut told: impl FnMut(u8, u64)) {
+        let bytes = self.bytes.load(Ordering::Relaxed);
+        self.bytes.store(0, Ordering::Relaxed);
+        for (code, byte) in self.codes.iter().zip(bytes.to_le_bytes()).take_while(|(_, byte)| *byte != 0) {
+            told(byte, code.load(Ordering::Relaxed));
+            code.store(0, Ordering::Relaxed);
+        }
     }
 }
 

@@ -112,7 +112,7 @@ impl Folding {
             for n in 0..states_of_window.len() / words {
                 for k in 0..count {
                     let place = match found.next_if(|&(&slot, _)| slot == n * count + k) {
-                        Some((_, place)) => place.map_or(0, |at| self.pieces.code_of(at)),
+                        Some((_, place)) => place.map_or(0, |at| self.pieces.place_of(at)),
                         None => place_of(&scratch.folded[(first + n - 1) * width..][..width], k),
                     };
                     if place == 0 || place > u64::from(u32::MAX) {
@@ -132,7 +132,7 @@ impl Folding {
         for (k, piece) in state.chunks(self.cut.piece).enumerate() {
             whole.fill(0);
             whole[..piece.len()].copy_from_slice(piece);
-            let place = self.pieces.code_of(self.pieces.find(&whole)?);
+            let place = self.pieces.place_of(self.pieces.find(&whole)?);
             folded[k / 2] |= place << (k % 2 * 32);
         }
         Some(folded)

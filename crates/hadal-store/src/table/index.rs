@@ -2,10 +2,11 @@
 //! goes on in the next.
 //!
 //! Growing keeps the memory: address space for the largest index that the budget allows is set aside, and more of it is
-//! used each time, so the system clears every page once.
+//! used each time, so the system clears every page once and [entries move](super::splitting) within it.
 
 use super::bucket::{Bucket, Seen};
-use super::pages::Pages;
+use super::codes::{Codes, CutHash};
+use super::pages::{Before, Pages};
 use crate::governor::{Governor, OverBudget, Reservation};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -23,6 +24,9 @@ const BY_HALF_FROM: u64 = 1 << 16;
 pub(super) struct Index<B> {
     pages: Option<Pages>,
     buckets: u64,
+    /// Bits that name a writer in a place.
+    writer_bits: u32,
+    codes: Codes,
     reservation: Reservation,
     kind: PhantomData<B>,
 }
@@ -31,6 +35,8 @@ pub(super) struct Index<B> {
 pub(super) struct Lines<'i, B> {
     start: NonNull<B>,
     len: usize,
+    pub(super) codes: Codes,
+    scale: u64,
     index: PhantomData<&'i [B]>,
 }
 
@@ -38,11 +44,13 @@ pub(super) struct Lines<'i, B> {
 unsafe impl<B: Sync> Sync for Lines<'_, B> {}
 
 impl<B: Bucket> Index<B> {
-    /// An index of the first size.
-    pub(super) fn new(governor: &Governor) -> Result<Self, OverBudget> {
+    /// An index of the first size, whose places name writers with so many bits.
+    pub(super) fn new(writer_bits: u32, governor: &Governor) -> Result<Self, OverBudget> {
         let mut index = Index {
             pages: None,
             buckets: 0,
+            writer_bits,
+            codes: Codes::of(0, B::CODE_BITS, writer_bits),
             reservation: governor.empty("index of states"),
             kind: PhantomData,
         };
@@ -54,17 +62,23 @@ impl<B: Bucket> Index<B> {
     pub(super) fn give_up(&mut self) {
         self.pages = None;
         self.buckets = 0;
+        self.codes = Codes::of(0, B::CODE_BITS, self.writer_bits);
         self.reservation.shrink_to(0);
     }
 
     /// Gives up every entry; the size is the first again.
     pub(super) fn start_again(&mut self, governor: &Governor) -> Result<(), OverBudget> {
         self.give_up();
-        self.allocate(FIRST_BUCKETS, governor)
+        self.allocate(FIRST_BUCKETS, governor).map(drop)
     }
 
-    /// Makes the index larger, and empties it. On error the old one is still there.
-    fn allocate(&mut self, buckets: u64, governor: &Governor) -> Result<(), OverBudget> {
+    /// How codes are put together.
+    pub(super) fn codes(&self) -> Codes {
+        self.codes
+    }
+
+    /// Makes the index larger; says whether the entries there were are where they were. On error the old one is still there.
+    fn allocate(&mut self, buckets: u64, governor: &Governor) -> Result<Before, OverBudget> {
         let bytes = buckets * LINE;
         let (before, none) = (
             self.reservation.bytes(),
@@ -75,12 +89,13 @@ impl<B: Bucket> Index<B> {
             Some(pages) => Some(pages),
             none => Pages::set_aside(governor.limit()).map(|pages| none.insert(pages)),
         };
-        if !pages.is_some_and(|pages| pages.use_zeroed(bytes as usize)) {
+        let Some(entries) = pages.and_then(|pages| pages.use_more(bytes as usize)) else {
             self.reservation.shrink_to(before);
             return Err(none);
-        }
+        };
         self.buckets = buckets;
-        Ok(())
+        self.codes = Codes::of(buckets, B::CODE_BITS, self.writer_bits);
+        Ok(entries)
     }
 
     /// Gives up every entry, keeps the memory.
@@ -100,9 +115,9 @@ impl<B: Bucket> Index<B> {
         self.buckets * B::ENTRIES as u64 / MAX_LOAD.1 * MAX_LOAD.0
     }
 
-    /// Makes the index larger, and empties it: a half more or twice the size, or what the budget still allows if that is enough for
-    /// `needed` states and worth the rebuilding.
-    pub(super) fn grow(&mut self, needed: u64, governor: &Governor) -> Result<(), OverBudget> {
+    /// Makes the index larger: a half more or twice the size, or what the budget still allows if that is enough for
+    /// `needed` states and worth the rebuilding. Its first buckets are the old ones, or empty as the others.
+    pub(super) fn grow(&mut self, needed: u64, governor: &Governor) -> Result<Before, OverBudget> {
         let free = governor.available() + self.reservation.bytes();
         let affordable = free / LINE;
         let wanted = if self.buckets < BY_HALF_FROM { self.buckets * 2 } else { self.buckets / 2 * 3 };
@@ -128,14 +143,25 @@ impl<B: Bucket> Index<B> {
             Some(pages) => (pages.start().cast(), self.buckets as usize),
             None => (NonNull::from(B::free()).cast(), 1),
         };
-        Lines { start, len, index: PhantomData }
+        Lines { start, len, codes: self.codes, scale: self.codes.scale(), index: PhantomData }
     }
 }
 
 impl<B: Bucket> Lines<'_, B> {
-    /// Where the search for a hash begins.
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Where the search for a state begins.
     #[inline]
-    pub(super) fn home(&self, h: u64) -> usize {
+    pub(super) fn home(&self, h: CutHash) -> usize {
+        ((u128::from(h.0) * u128::from(self.scale)) >> 64) as usize
+    }
+
+    /// The bucket before which this share of all buckets lies.
+    #[inline]
+    pub(super) fn share(&self, h: u64) -> usize {
         ((u128::from(h) * self.len as u128) >> 64) as usize
     }
 
@@ -157,41 +183,36 @@ impl<B: Bucket> Lines<'_, B> {
 
     /// Enters a state that is not there, for one who is alone with the index.
     #[inline]
-    pub(super) fn enter(&self, h: u64, code: u64) {
-        let mut bucket = self.home(h);
+    pub(super) fn enter(&self, h: CutHash, place: u64) {
+        let (mut bucket, mut distance) = (self.home(h), 0);
         loop {
-            let Seen { free, .. } = self.at(bucket).look(byte_of(h));
+            let Seen { free, .. } = self.at(bucket).look(h.byte());
             if free != 0 {
-                return self.at(bucket).enter(free.trailing_zeros() as usize, code, byte_of(h));
+                let code = self.codes.code(h, place, distance);
+                return self.at(bucket).enter(free.trailing_zeros() as usize, code, h.byte());
             }
-            bucket = self.after(bucket);
+            (bucket, distance) = (self.after(bucket), distance + 1);
         }
     }
 
     /// Enters a state that is not there and that nobody else enters, while others enter theirs.
     #[inline]
-    pub(super) fn enter_beside_others(&self, h: u64, code: u64) {
-        let mut bucket = self.home(h);
+    pub(super) fn enter_beside_others(&self, h: CutHash, place: u64) {
+        let (mut bucket, mut distance) = (self.home(h), 0);
         loop {
-            let Seen { free, .. } = self.at(bucket).look(byte_of(h));
+            let Seen { free, .. } = self.at(bucket).look(h.byte());
             if free == 0 {
-                bucket = self.after(bucket);
+                (bucket, distance) = (self.after(bucket), distance + 1);
                 continue;
             }
             let entry = free.trailing_zeros() as usize;
-            if self.at(bucket).claim(entry, code).is_ok() {
-                return self.at(bucket).reveal(entry, byte_of(h));
+            if self.at(bucket).claim(entry, self.codes.code(h, place, distance)).is_ok() {
+                return self.at(bucket).reveal(entry, h.byte());
             }
             // Whoever claimed it is about to reveal it.
             std::thread::yield_now();
         }
     }
-}
-
-/// The byte of a hash that is compared first. It is never 0.
-#[inline]
-pub(super) fn byte_of(h: u64) -> u8 {
-    (h as u8).max(1)
 }
 
 #[inline]

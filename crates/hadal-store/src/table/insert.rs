@@ -5,7 +5,8 @@
 //! buckets once more, because a state before them in the window may have come to the same one.
 
 use super::bucket::{Bucket, Narrow, Wide};
-use super::index::{Index, Lines, byte_of, prefetch};
+use super::codes::CutHash;
+use super::index::{Index, Lines, prefetch};
 use super::taking::Beside;
 use super::{StateRef, StateTable};
 use crate::governor::OverBudget;
@@ -59,7 +60,7 @@ pub(super) struct Taken {
 
 /// What the passes over a window leave each other.
 struct Passes<'l, B> {
-    hashes: [u64; WINDOW],
+    hashes: [CutHash; WINDOW],
     buckets: [&'l B; WINDOW],
     /// The record that may be the state; null where the bucket shows none.
     likely: [*const u8; WINDOW],
@@ -194,50 +195,50 @@ impl StateTable {
         let words = if W == 0 { self.words } else { W };
         let lines = &target.lines;
         let mut passes = Passes {
-            hashes: [0; WINDOW],
+            hashes: [CutHash::default(); WINDOW],
             buckets: [lines.at(0); WINDOW],
             likely: [std::ptr::null(); WINDOW],
         };
-        let count = window.states.len() / words;
-        for (n, state) in window.states.chunks_exact(words).take(WINDOW).enumerate() {
-            passes.hashes[n] = hash(state);
-            // Bits that are lost would make two states one.
-            assert!(self.form.holds(state[words - 1]), "a state has more bits than its space says");
+        let count = (window.states.len() / words).min(WINDOW);
+        // SAFETY: it is asked for numbers below the count only.
+        let state = |n: usize| unsafe { window.states.get_unchecked(n * words..(n + 1) * words) };
+        let mut used = 0;
+        for n in 0..count {
+            passes.hashes[n] = lines.codes.cut(hash(state(n)));
+            used |= state(n)[words - 1];
             passes.buckets[n] = lines.at(lines.home(passes.hashes[n]));
             prefetch(passes.buckets[n]);
         }
+        // Bits that are lost would make two states one.
+        assert!(self.form.holds(used), "a state has more bits than its space says");
         if beside.is_none() {
-            for n in 0..count.min(WINDOW) {
+            for n in 0..count {
                 let bucket = passes.buckets[n];
-                let fits = bucket.look(byte_of(passes.hashes[n])).fits;
+                let fits = bucket.look(passes.hashes[n].byte()).fits;
                 if fits != 0 {
-                    // SAFETY: the code comes from the index.
-                    passes.likely[n] = unsafe { self.address(bucket.code(fits.trailing_zeros() as usize)) };
+                    let place = lines.codes.place(bucket.code(fits.trailing_zeros() as usize));
+                    // SAFETY: the place comes from the index.
+                    passes.likely[n] = unsafe { self.address(place) };
                     prefetch(passes.likely[n]);
                 }
             }
         }
-        let mut taken = Taken::default();
-        for (n, state) in window.states.chunks_exact(words).take(WINDOW).enumerate() {
-            let likely = passes.likely[n];
-            // SAFETY: where it is not null, it is the address of a record that the index named; the caller is the only one
-            // who writes with this number.
-            let added = unsafe {
-                if !likely.is_null() && self.form.is_same::<W>(likely, state) {
-                    Ok(false)
-                } else {
-                    let record = (passes.hashes[n], state, window.first + n);
-                    self.find_or_add::<B, W>(target, record, beside)
-                }
-            };
-            match added {
+        let mut taken = Taken { done: count, ..Taken::default() };
+        for n in 0..count {
+            let (likely, state) = (passes.likely[n], state(n));
+            // SAFETY: where it is not null, it is the address of a record that the index named.
+            if !likely.is_null() && unsafe { self.form.is_same::<W>(likely, state) } {
+                continue;
+            }
+            let record = (passes.hashes[n], state, window.first + n);
+            // SAFETY: the caller is the only one who writes with this number.
+            match unsafe { self.find_or_add::<B, W>(target, record, beside) } {
                 Ok(new) => taken.new |= u64::from(new) << n,
                 Err(full) => {
-                    taken.full = Some(full);
+                    (taken.full, taken.done) = (Some(full), n);
                     break;
                 }
             }
-            taken.done = n + 1;
         }
         taken
     }
@@ -253,23 +254,23 @@ impl StateTable {
     unsafe fn find_or_add<B: Bucket, const W: usize>(
         &self,
         Target { lines, writer }: &Target<B>,
-        (h, state, number): (u64, &[u64], usize),
+        (h, state, number): (CutHash, &[u64], usize),
         beside: &mut Option<&mut dyn Beside>,
     ) -> Result<bool, OverBudget> {
-        let byte = byte_of(h);
+        let byte = h.byte();
         let mut own: Option<StateRef> = None;
-        let mut bucket = lines.home(h);
+        let (mut bucket, mut distance) = (lines.home(h), 0);
         loop {
             let line = lines.at(bucket);
             let seen = line.look(byte);
             let mut fits = seen.fits;
             while fits != 0 {
-                let code = line.code(fits.trailing_zeros() as usize);
-                // SAFETY: the code comes from the index.
+                let place = lines.codes.place(line.code(fits.trailing_zeros() as usize));
+                // SAFETY: the place comes from the index.
                 unsafe {
-                    if self.form.is_same::<W>(self.address(code), state) {
+                    if self.form.is_same::<W>(self.address(place), state) {
                         if let Some(beside) = beside {
-                            beside.known(number, self.ref_of(code));
+                            beside.known(number, self.ref_of(place));
                         }
                         return Ok(false);
                     }
@@ -277,7 +278,7 @@ impl StateTable {
                 fits &= fits - 1;
             }
             if seen.free == 0 {
-                bucket = lines.after(bucket);
+                (bucket, distance) = (lines.after(bucket), distance + 1);
                 continue;
             }
             let at = match own {
@@ -285,18 +286,20 @@ impl StateTable {
                 // SAFETY: this is the only one who writes with this number.
                 None => *own.insert(unsafe { self.write::<W>(*writer, (state, number), beside)? }),
             };
-            let code = self.code_of(at);
-            if code > B::MOST {
+            let place = self.place_of(at);
+            if place > lines.codes.most() {
                 return Err(self.full());
             }
+            let code = lines.codes.code(h, place, distance);
             let entry = seen.free.trailing_zeros() as usize;
             if self.arenas.len() == 1 {
                 line.enter(entry, code, byte);
             } else {
                 if let Err(others) = line.claim(entry, code) {
                     // Another thread was first, perhaps with the same state: look at the bucket again.
-                    // SAFETY: the code comes from the index.
-                    line.reveal(entry, byte_of(unsafe { self.hash_of(others) }));
+                    // SAFETY: the place comes from the index.
+                    let others = lines.codes.cut(unsafe { self.hash_of(lines.codes.place(others)) });
+                    line.reveal(entry, others.byte());
                     continue;
                 }
                 line.reveal(entry, byte);

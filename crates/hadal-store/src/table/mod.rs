@@ -2,17 +2,18 @@
 //!
 //! States lie in [arenas](arena) in the order in which they were found, one arena per writing thread, so a layer of
 //! a breadth-first search is a range of each arena and needs no queue. The [index](index) holds where each state lies
-//! and a byte of its hash, which only ever *saves* a comparison; equality of whole states decides. Look-ups
+//! and bits of its hash, which only ever *save* a comparison; equality of whole states decides. Look-ups
 //! come in batches: all index lines are requested from memory before the first is needed, then all states, so the waits
 //! overlap ([insert]). Where states have one word and the index is large enough, its entries [are](quotient) the states, and
 //! a state that is known takes one line.
 //!
-//! Threads insert at the same time without locks; growing the index stops them for a moment. Because the index can be
-//! rebuilt from the arenas, growing needs no second one beside the old.
+//! Threads insert at the same time without locks; growing the index stops them for a moment. Its entries [move](splitting)
+//! within the memory that it keeps, so growing needs no second one beside the old.
 
 mod arena;
 mod asking;
 mod bucket;
+mod codes;
 mod folding;
 mod form;
 mod growing;
@@ -23,6 +24,7 @@ mod payloads;
 mod quotient;
 mod reference;
 mod remainder;
+mod splitting;
 mod taking;
 #[cfg(test)]
 mod tests;
@@ -35,14 +37,16 @@ use crate::governor::{Governor, OverBudget};
 use crate::shape::Records;
 use arena::Arena;
 use bucket::{Bucket, Narrow};
+use codes::CutHash;
 use folding::{Folding, arena_chunk};
 use form::Form;
 use hadal_system::Payload;
 use hadal_system::state::hash;
-use index::{Index, Lines, byte_of};
+use index::{Index, Lines};
 use insert::{AnyIndex, Entries, on_index};
 use payloads::Payloads;
 use remainder::Remainders;
+use std::ops::Range;
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -117,9 +121,10 @@ impl StateTable {
         let arenas = (0..writers).map(|_| Arena::new(record, chunk_bytes, governor)).collect();
         // Writers need not find equally many states.
         let most = governor.limit() / (record as u64 + 5) * if writers == 1 { 1 } else { 2 };
-        let index = match most < Narrow::MOST {
-            true => AnyIndex::Narrow(Index::new(governor)?, Entries::Places),
-            false => AnyIndex::Wide(Index::new(governor)?),
+        let writer_bits = writers.next_power_of_two().trailing_zeros();
+        let index = match most < 1 << Narrow::CODE_BITS {
+            true => AnyIndex::Narrow(Index::new(writer_bits, governor)?, Entries::Places),
+            false => AnyIndex::Wide(Index::new(writer_bits, governor)?),
         };
         Ok(StateTable {
             words,
@@ -128,7 +133,7 @@ impl StateTable {
             fold_from: FOLD_FROM,
             extra,
             arenas,
-            writer_bits: writers.next_power_of_two().trailing_zeros(),
+            writer_bits,
             payloads: None,
             remainders: None,
             places_asked: AtomicBool::new(false),
@@ -242,42 +247,49 @@ impl StateTable {
         (from..self.added_by(writer)).map(move |number| StateRef::new(writer, number))
     }
 
-    /// What the index keeps of a reference: never 0.
+    /// A reference in the fewest bits: never 0.
     #[inline]
-    fn code_of(&self, at: StateRef) -> u64 {
+    fn place_of(&self, at: StateRef) -> u64 {
         ((at.number() << self.writer_bits) | at.writer() as u64) + 1
     }
 
     #[inline]
-    fn ref_of(&self, code: u64) -> StateRef {
-        let code = code - 1;
-        StateRef::new((code & ((1 << self.writer_bits) - 1)) as usize, code >> self.writer_bits)
+    fn ref_of(&self, place: u64) -> StateRef {
+        let (writer, number) = self.split_place(place);
+        StateRef::new(writer, number)
     }
 
-    /// Where the state behind a code lies.
-    ///
-    /// # Safety
-    /// The code comes from the index.
+    /// The writer and the number in a place.
     #[inline]
-    unsafe fn address(&self, code: u64) -> *const u8 {
-        let at = self.ref_of(code);
-        // SAFETY: the index names records of the table's own arenas.
-        unsafe { self.arenas.get_unchecked(at.writer()).address(at.number()) }
+    fn split_place(&self, place: u64) -> (usize, u64) {
+        let place = place - 1;
+        ((place & ((1 << self.writer_bits) - 1)) as usize, place >> self.writer_bits)
     }
 
-    /// The hash of the state behind a code.
+    /// Where the state of a place lies in memory.
     ///
     /// # Safety
-    /// The code comes from the index.
+    /// The place comes from the index.
+    #[inline]
+    unsafe fn address(&self, place: u64) -> *const u8 {
+        let (writer, number) = self.split_place(place);
+        // SAFETY: the index names records of the table's own arenas.
+        unsafe { self.arenas.get_unchecked(writer).address(number) }
+    }
+
+    /// The hash of the state of a place.
+    ///
+    /// # Safety
+    /// The place comes from the index.
     #[cold]
-    unsafe fn hash_of(&self, code: u64) -> u64 {
+    unsafe fn hash_of(&self, place: u64) -> u64 {
         let mut state = vec![0; self.words];
         // SAFETY: as the caller promises.
-        unsafe { self.form.read::<0>(self.address(code), &mut state) };
+        unsafe { self.form.read::<0>(self.address(place), &mut state) };
         hash(&state)
     }
 
-    /// No code is left for another state.
+    /// No place is left for another state.
     #[cold]
     fn full(&self) -> OverBudget {
         let (available, limit) = (self.governor.available(), self.governor.limit());
@@ -303,7 +315,10 @@ impl StateTable {
             self.name_places();
             index = self.read_index();
         }
-        let at = on_index!(&*index, index => self.probe(&index.lines(), hash(state), state))?;
+        let at = on_index!(&*index, index => {
+            let lines = index.lines();
+            self.probe(&lines, lines.codes.cut(hash(state)), state)
+        })?;
         self.arenas[at.writer()].reach(at.number());
         Some(at)
     }
@@ -352,8 +367,26 @@ impl StateTable {
         let start = flat.len();
         let words = self.words();
         flat.resize(start + (to - from) as usize * words, 0);
-        for (number, state) in (from..to).zip(flat[start..].chunks_exact_mut(words)) {
-            self.copy_nth(writer, number, state);
+        let states = &mut flat[start..];
+        match words {
+            _ if self.folding.is_some() => {
+                for (number, state) in (from..to).zip(states.chunks_exact_mut(words)) {
+                    self.copy_nth(writer, number, state);
+                }
+            }
+            1 => self.copy_whole::<1>(writer, from..to, states),
+            2 => self.copy_whole::<2>(writer, from..to, states),
+            _ => self.copy_whole::<0>(writer, from..to, states),
+        }
+    }
+
+    /// Copies states that are not folded; `W` is 0 or the number of words.
+    fn copy_whole<const W: usize>(&self, writer: usize, numbers: Range<u64>, states: &mut [u64]) {
+        let arena = &self.arenas[writer];
+        assert!(numbers.end <= arena.len(), "no such record");
+        for (number, state) in numbers.zip(states.chunks_exact_mut(if W == 0 { self.words } else { W })) {
+            // SAFETY: the arena has such a record; `W` is 0 or the number of words.
+            unsafe { self.form.read::<W>(arena.address(number), state) };
         }
     }
 
@@ -403,17 +436,17 @@ impl StateTable {
         self.index.read().unwrap_or_else(|e| e.into_inner())
     }
 
-    fn probe<B: Bucket>(&self, lines: &Lines<B>, h: u64, state: &[u64]) -> Option<StateRef> {
+    fn probe<B: Bucket>(&self, lines: &Lines<B>, h: CutHash, state: &[u64]) -> Option<StateRef> {
         let mut bucket = lines.home(h);
         loop {
             let line = lines.at(bucket);
-            let seen = line.look(byte_of(h));
+            let seen = line.look(h.byte());
             let mut fits = seen.fits;
             while fits != 0 {
-                let code = line.code(fits.trailing_zeros() as usize);
-                // SAFETY: the code comes from the index.
-                if unsafe { self.form.is_same::<0>(self.address(code), state) } {
-                    return Some(self.ref_of(code));
+                let place = lines.codes.place(line.code(fits.trailing_zeros() as usize));
+                // SAFETY: the place comes from the index.
+                if unsafe { self.form.is_same::<0>(self.address(place), state) } {
+                    return Some(self.ref_of(place));
                 }
                 fits &= fits - 1;
             }

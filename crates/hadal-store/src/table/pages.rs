@@ -15,6 +15,15 @@ pub(super) struct Pages {
     used: usize,
 }
 
+/// What became of the bytes that were in use before there were more; the others are zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Before {
+    /// They are as they were.
+    Kept,
+    /// They are zero as well.
+    Lost,
+}
+
 #[cfg(all(target_os = "linux", not(miri)))]
 const HUGE: usize = 2 << 20;
 /// The most address space that is set aside.
@@ -32,35 +41,33 @@ impl Pages {
         Some(pages)
     }
 
-    /// Sets aside address space to grow in: `bytes` or what is sensible. Takes no memory before it is [used](Pages::use_zeroed).
+    /// Sets aside address space to grow in: `bytes` or what is sensible. Takes no memory before it is [used](Pages::use_more).
     #[cfg(not(miri))]
     pub(super) fn set_aside(bytes: u64) -> Option<Self> {
         Pages::map(bytes.clamp(1 << 16, MOST_SET_ASIDE) as usize, libc::PROT_NONE)
     }
 
-    /// As on other systems, of which Miri knows less.
+    /// The same where Miri looks at every access: it knows no address space without memory.
     #[cfg(miri)]
-    pub(super) fn set_aside(_: u64) -> Option<Self> {
-        Pages::zeroed(1)
+    pub(super) fn set_aside(bytes: u64) -> Option<Self> {
+        Pages::map(bytes.clamp(1 << 16, 1 << 18) as usize, USABLE)
     }
 
-    /// Lets the first `bytes` be used, all of them zero; no fewer than before. False when the system has no more memory:
-    /// then nothing has changed.
-    pub(super) fn use_zeroed(&mut self, bytes: usize) -> bool {
+    /// Lets the first `bytes` be used, no fewer than before. `None` when the system has no more memory: then nothing has
+    /// changed.
+    pub(super) fn use_more(&mut self, bytes: usize) -> Option<Before> {
         debug_assert!(bytes >= self.used);
         if bytes > self.mapped {
-            let Some(pages) = Pages::zeroed(bytes.div_ceil(8)) else { return false };
-            *self = pages;
-            return true;
+            *self = Pages::zeroed(bytes.div_ceil(8))?;
+            return Some(Before::Lost);
         }
         // SAFETY: the range lies within the mapping, which is this one's alone.
-        if unsafe { libc::mprotect(self.start.as_ptr().cast(), bytes, USABLE) } != 0 {
-            return false;
+        if cfg!(not(miri)) && unsafe { libc::mprotect(self.start.as_ptr().cast(), bytes, USABLE) } != 0 {
+            return None;
         }
-        self.clear();
         self.used = bytes;
         self.ask_for_huge();
-        true
+        Some(Before::Kept)
     }
 
     /// Makes all that may be used zero.

@@ -36,7 +36,7 @@ fn meet(
     mut write: impl FnMut() -> Result<(), OverBudget>,
 ) -> Result<Met, OverBudget> {
     let (byte, code) = (state.byte(), state.code());
-    let mut bucket = lines.home(remainders.hash(state));
+    let mut bucket = lines.share(remainders.hash(state));
     for distance in 0..=u64::from(FARTHEST) {
         let (line, code) = (lines.at(bucket), code + distance);
         loop {
@@ -103,7 +103,7 @@ impl StateTable {
                 break;
             }
             *scattered = remainders.scatter(state);
-            prefetch(lines.at(lines.home(remainders.hash(*scattered))));
+            prefetch(lines.at(lines.share(remainders.hash(*scattered))));
             held += 1;
         }
         for (n, (&scattered, state)) in scattered[..held].iter().zip(states.chunks_exact(1)).enumerate() {
@@ -153,7 +153,7 @@ impl StateTable {
                         return false;
                     }
                     *scattered = remainders.scatter(state[0]);
-                    prefetch(lines.at(lines.home(remainders.hash(*scattered))));
+                    prefetch(lines.at(lines.share(remainders.hash(*scattered))));
                 }
                 for &state in &scattered[..count] {
                     if !matches!(meet((lines, remainders), state, others, || Ok(())), Ok(Met::New)) {

@@ -9,16 +9,19 @@ pub(super) const WRITER_SHIFT: u32 = 34;
 pub const MAX_WRITERS: usize = 1 << (40 - WRITER_SHIFT);
 
 impl StateRef {
+    #[inline]
     pub(super) fn new(writer: usize, n: u64) -> Self {
         StateRef((writer as u64) << WRITER_SHIFT | n)
     }
 
     /// Whose arena.
+    #[inline]
     pub fn writer(self) -> usize {
         (self.0 >> WRITER_SHIFT) as usize
     }
 
     /// The number within the arena, in order of discovery.
+    #[inline]
     pub fn number(self) -> u64 {
         self.0 & ((1 << WRITER_SHIFT) - 1)
     }

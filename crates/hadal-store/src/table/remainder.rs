@@ -5,6 +5,7 @@
 //! its high bits; an entry with its low bits and its distance from that bucket is the whole state. So whether a state is
 //! known is read off one cache line, and equality still decides.
 
+use super::codes::{before, first_of, next_like};
 use hadal_system::state::mask;
 
 /// Low bits of a scattered state in an entry: 7 in the byte and 24 in the code.
@@ -60,6 +61,23 @@ impl Remainders {
         Scattered(fold(x))
     }
 
+    /// The least scattered state that begins at one of so many buckets.
+    #[inline]
+    pub(super) fn least(self, (bucket, buckets): (u64, u64)) -> u64 {
+        first_of(bucket, buckets, self.bits)
+    }
+
+    /// The scattered state of an entry in one of so many buckets, of which also the [least](Remainders::least) is given.
+    #[inline]
+    pub(super) fn entered(self, (bucket, buckets): (u64, u64), least: u64, byte: u8, code: u64) -> Scattered {
+        let low = code >> DISTANCE << IN_BYTE | u64::from(byte) & mask(IN_BYTE);
+        let least = match (code & mask(DISTANCE)) - 1 {
+            0 => least,
+            distance => self.least((before(bucket, distance, buckets), buckets)),
+        };
+        Scattered(next_like(least, low, mask(KEPT)))
+    }
+
     /// The scattered state as a hash: the share of buckets that lie before its first one.
     #[inline]
     pub(super) fn hash(self, Scattered(x): Scattered) -> u64 {
@@ -78,6 +96,12 @@ impl Scattered {
     #[inline]
     pub(super) fn code(self) -> u64 {
         (self.0 >> IN_BYTE & mask(KEPT - IN_BYTE)) << DISTANCE | 1
+    }
+
+    /// The code of its entry so many buckets behind, where there is one.
+    #[inline]
+    pub(super) fn code_behind(self, distance: u64) -> Option<u64> {
+        (distance <= u64::from(FARTHEST)).then(|| self.code() + distance)
     }
 }
 
@@ -106,6 +130,12 @@ mod tests {
             let buckets = remainders.least_buckets() + random.below(remainders.least_buckets());
             let first = |x: Scattered| ((u128::from(remainders.hash(x)) * u128::from(buckets)) >> 64) as u64;
             let one = Scattered(random.bits() & remainders.mask);
+            let distance = random.below(u64::from(FARTHEST) + 1);
+            let code = one.code_behind(distance).expect("it is near enough");
+            let bucket = (first(one) + distance) % buckets;
+            let least = remainders.least((bucket, buckets));
+            let entered = remainders.entered((bucket, buckets), least, one.byte(), code);
+            assert_eq!(entered, one, "{bits} bits");
             // The nearest one with the same low bits.
             let Some(other) = one.0.checked_add(1 << KEPT).filter(|&other| remainders.holds(other)) else {
                 continue;

@@ -140,6 +140,31 @@ fn threads_agree_on_states_in_an_index_of_remainders() {
     assert_eq!(flat.into_iter().collect::<HashSet<_>>(), expected);
 }
 
+#[test]
+fn states_far_from_their_buckets_are_still_found_when_the_index_has_grown() {
+    for writers in if cfg!(miri) { 1..2 } else { 1..4 } {
+        let mut table =
+            StateTable::keeping((2, 100), Payload::NONE, writers, &Governor::new(1 << 26)).unwrap();
+        // States that all begin at the first bucket of a new index: entries are too far from it to say so.
+        let crowded: Vec<u64> = (0..)
+            .map(|n| [n, n % 7])
+            .filter(|state| hash(state) >> 57 == 0)
+            .take(if cfg!(miri) { 12 * 4 } else { 12 * 20 })
+            .flatten()
+            .collect();
+        table.insert_all(&crowded, |_, _| {}, |_, _| {}).unwrap();
+        let others = pseudo_random(4, if cfg!(miri) { 1600 } else { MANY }, 2, 1 << 20);
+        for batch in others.chunks(2 * 500) {
+            table.insert_all(batch, |_, _| {}, |_, _| {}).unwrap();
+        }
+        let all: Vec<u64> = crowded.into_iter().chain(others).collect();
+        assert!(all.chunks(2).all(|state| table.find(state).is_some()), "{writers} writers");
+        let distinct: HashSet<&[u64]> = all.chunks(2).collect();
+        assert_eq!(table.len(), distinct.len() as u64);
+        assert_eq!(table.find(&[1 << 21, 0]), None);
+    }
+}
+
 /// A budget whose index has room for more than four billion states.
 fn gigantic() -> Governor {
     Governor::new(1 << 40)
