@@ -10,6 +10,7 @@ use crate::report::{DeadlockNotion, Question, ViolationKind};
 use hadal_store::OverBudget;
 use hadal_store::table::Writer;
 use hadal_system::{COST_ERROR, Label, PropertyId, PropertyKind, StateSpace, States, Successors, Worker};
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 /// How many successors are looked up together.
@@ -85,8 +86,9 @@ pub(crate) struct Lane<'a> {
     taken: usize,
     /// Initial states in `out`: they are not transitions.
     initial: u64,
-    /// How many states were expanded into `out`.
+    /// How many states were expanded into `out`, and where the successors of each of those expanded last end.
     expanded: u64,
+    ends: Vec<usize>,
     /// Which of `out` the last batch added.
     fresh: Vec<usize>,
     /// Cover properties that look at states.
@@ -113,6 +115,7 @@ impl<'a> Lane<'a> {
             taken: 0,
             initial: 0,
             expanded: 0,
+            ends: Vec::new(),
             fresh: Vec::new(),
             state_covers: task.question.of_kind(properties, PropertyKind::Cover).collect(),
             covers: vec![0; properties.len()],
@@ -190,6 +193,72 @@ impl<'a> Lane<'a> {
         Ok(())
     }
 
+    /// Whether nothing is kept beside states and nothing counted in them, so that many can be expanded at once.
+    pub(crate) fn is_plain(&self) -> bool {
+        let keeps_nothing = self.parents == Parents::Forgotten && self.payload_words == 0;
+        keeps_nothing && self.costs.is_none() && self.state_covers.is_empty()
+    }
+
+    /// As [`Lane::expand`] for states that lie one after the other, in a lane that is [plain](Lane::is_plain).
+    pub(crate) fn expand_plain(
+        &mut self,
+        sink: &mut impl Sink,
+        states: &[u64],
+    ) -> Result<(), (u64, OverBudget)> {
+        debug_assert!(self.is_plain());
+        let words = self.task.space.words();
+        let (mut next, count) = (0, states.len() / words);
+        while next < count {
+            while next < count && self.out.len() < BATCH {
+                next += self.generate_each(&states[next * words..]);
+            }
+            self.finish_batch(sink).map_err(|full| (next as u64, full))?;
+        }
+        Ok(())
+    }
+
+    /// Appends the successors of the first of these states to the batch, as [`Lane::generate`] does; says how many were expanded.
+    fn generate_each(&mut self, states: &[u64]) -> usize {
+        let (first, faults) = (self.out.len(), self.out.faults().len());
+        self.ends.clear();
+        self.worker.successors_of_each(states, BATCH, &mut self.out, &mut self.ends);
+        let expanded = self.ends.len();
+        self.expanded += expanded as u64;
+        let failed = self.out.faults().len() > faults;
+        if failed || self.task.question.deadlock != DeadlockNotion::Off {
+            let (words, none) = (self.out.words(), self.out.faults().len());
+            let mut from = first;
+            for (n, state) in states.chunks_exact(words).take(expanded).enumerate() {
+                // Errors are those of the last one.
+                let faults = if n + 1 == expanded { faults } else { none };
+                let end = self.ends[n];
+                self.judge(state, from..end, faults);
+                from = end;
+            }
+        }
+        expanded
+    }
+
+    /// Looks for deadlock and errors in a state whose successors have these numbers in the batch, and whose errors begin
+    /// at number `faults`.
+    #[inline]
+    fn judge(&mut self, state: &[u64], successors: Range<usize>, faults: usize) {
+        for &label in &self.out.faults()[faults..] {
+            let finding = Finding { kind: ViolationKind::Fault(label), state: state.to_vec() };
+            Finding::offer(&mut self.finding, finding);
+        }
+        let failed = self.out.faults().len() > faults;
+        let stuck = match self.task.question.deadlock {
+            DeadlockNotion::Off => false,
+            DeadlockNotion::Stuck => !failed && successors.is_empty(),
+            DeadlockNotion::Stuttering => !failed && { successors }.all(|n| self.out.state(n) == state),
+        };
+        if stuck && !self.worker.can_leave(state) {
+            let finding = Finding { kind: ViolationKind::Deadlock, state: state.to_vec() };
+            Finding::offer(&mut self.finding, finding);
+        }
+    }
+
     /// Appends one state's successors to the batch and looks for deadlock and errors on the way.
     pub(crate) fn generate(&mut self, state: &[u64], word: u64) {
         let (first, faults) = (self.out.len(), self.out.faults().len());
@@ -209,24 +278,7 @@ impl<'a> Lane<'a> {
                 Finding::offer(&mut self.finding, finding);
             }
         }
-        for &label in &self.out.faults()[faults..] {
-            let finding = Finding { kind: ViolationKind::Fault(label), state: state.to_vec() };
-            Finding::offer(&mut self.finding, finding);
-        }
-        let failed = self.out.faults().len() > faults;
-        let stuck = match self.task.question.deadlock {
-            DeadlockNotion::Off => false,
-            DeadlockNotion::Stuck => !failed && self.out.len() == first,
-            DeadlockNotion::Stuttering => {
-                !failed && (first..self.out.len()).all(|n| self.out.state(n) == state)
-            }
-        };
-        if stuck && !self.worker.can_leave(state) {
-            Finding::offer(
-                &mut self.finding,
-                Finding { kind: ViolationKind::Deadlock, state: state.to_vec() },
-            );
-        }
+        self.judge(state, first..self.out.len(), faults);
         for &cover in &self.state_covers {
             if self.worker.satisfies(state, cover) == Some(true) {
                 self.covers[cover.0 as usize] += 1;
@@ -246,10 +298,11 @@ impl<'a> Lane<'a> {
             payloads: &self.payloads[first * self.payload_words..],
         };
         let inserted = sink.take(batch, |n| fresh.push(first + n));
-        let (space, question) = (self.task.space, self.task.question);
-        for &number in &self.fresh {
-            let state = self.out.state(number);
-            let check = self.worker.check(state);
+        let mut looked = 0;
+        while let Some((place, check)) = self.worker.check_each(&self.out, &self.fresh[looked..]) {
+            let state = self.out.state(self.fresh[looked + place]);
+            looked += place + 1;
+            let (space, question) = (self.task.space, self.task.question);
             if let Some(finding) = Finding::from_check(check, state, space.properties(), question) {
                 Finding::offer(&mut self.finding, finding);
             }

@@ -50,7 +50,7 @@ pub use shape::{Field, Shape, ShapeId, Shapes};
 pub use source::{LineColumn, Source, Span};
 pub use space::{
     Acceptance, ActionInfo, Check, Cover, Label, Matcher, PropertyId, PropertyInfo, PropertyKind, Shown,
-    StateField, StateSpace, Successors, Worker,
+    StateField, StateSpace, Successors, Worker, check_one_by_one, successors_one_by_one,
 };
 pub use states::{Ascending, States};
 pub use stmt::{Argument, CheckKind, PrintItem, Stmt, StmtKind, SwitchArm};

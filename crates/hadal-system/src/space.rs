@@ -273,6 +273,19 @@ pub trait Worker: Send {
     /// Appends the successors of `state`, in an order that is always the same.
     fn successors(&mut self, state: &[u64], out: &mut Successors);
 
+    /// Appends the successors of states that lie one after the other, and to `ends` how many there are in `out` behind each
+    /// state. Those of one state come in an order that is always the same, but perhaps not that of [`Worker::successors`].
+    /// Ends with the state that brings `out` to `enough` or meets an error of the model, so an error is the last one's.
+    fn successors_of_each(
+        &mut self,
+        states: &[u64],
+        enough: usize,
+        out: &mut Successors,
+        ends: &mut Vec<usize>,
+    ) {
+        successors_one_by_one(self, states, enough, (out, ends));
+    }
+
     /// Appends the choices of `state` with weights and, where one is wanted, rewards. Where the space knows of none,
     /// every successor is a choice of its own.
     fn choices(&mut self, state: &[u64], out: &mut Choices) -> Result<(), ChoiceFault> {
@@ -322,6 +335,11 @@ pub trait Worker: Send {
         Check::Fine
     }
 
+    /// [Looks](Worker::check) at the states of these numbers until something is found: the place of its number, and what.
+    fn check_each(&mut self, out: &Successors, numbers: &[usize]) -> Option<(usize, Check)> {
+        check_one_by_one(self, out, numbers)
+    }
+
     /// Whether `state` has a cover or liveness property. `None` where evaluating it met an error.
     fn satisfies(&mut self, state: &[u64], property: PropertyId) -> Option<bool> {
         let _ = (state, property);
@@ -358,6 +376,33 @@ pub trait Worker: Send {
     fn cover_counts(&self) -> &[u64] {
         &[]
     }
+}
+
+/// What [`Worker::successors_of_each`] does where nothing is faster.
+pub fn successors_one_by_one(
+    worker: &mut (impl Worker + ?Sized),
+    states: &[u64],
+    enough: usize,
+    (out, ends): (&mut Successors, &mut Vec<usize>),
+) {
+    let faults = out.faults().len();
+    for state in states.chunks_exact(out.words()) {
+        worker.successors(state, out);
+        ends.push(out.len());
+        if out.len() >= enough || out.faults().len() > faults {
+            break;
+        }
+    }
+}
+
+/// What [`Worker::check_each`] does where nothing is faster.
+pub fn check_one_by_one(
+    worker: &mut (impl Worker + ?Sized),
+    out: &Successors,
+    numbers: &[usize],
+) -> Option<(usize, Check)> {
+    let looks = numbers.iter().map(|&number| worker.check(out.state(number))).enumerate();
+    looks.into_iter().find(|(_, check)| *check != Check::Fine)
 }
 
 /// Transitions out of one or more states, laid out flat so that nothing is allocated per state.

@@ -9,7 +9,7 @@ use crate::cost::CostRange;
 use crate::payload::Payload;
 use crate::space::{
     Acceptance, ActionInfo, Check, Cover, Label, PropertyId, PropertyInfo, StateField, StateSpace,
-    Successors, Worker,
+    Successors, Worker, check_one_by_one, successors_one_by_one,
 };
 
 /// A [`StateSpace`] made of another one. Every method is that of [`StateSpace`].
@@ -186,6 +186,16 @@ impl<T: WrapsWorker> Worker for T {
     fn successors(&mut self, state: &[u64], out: &mut Successors) {
         WrapsWorker::successors(self, state, out);
     }
+    // One by one, for a wrapper may have more to say of one than the worker inside.
+    fn successors_of_each(
+        &mut self,
+        states: &[u64],
+        enough: usize,
+        out: &mut Successors,
+        ends: &mut Vec<usize>,
+    ) {
+        successors_one_by_one(self, states, enough, (out, ends));
+    }
     fn choices(&mut self, state: &[u64], out: &mut Choices) -> Result<(), ChoiceFault> {
         WrapsWorker::choices(self, state, out)
     }
@@ -205,6 +215,9 @@ impl<T: WrapsWorker> Worker for T {
     }
     fn check(&mut self, state: &[u64]) -> Check {
         WrapsWorker::check(self, state)
+    }
+    fn check_each(&mut self, out: &Successors, numbers: &[usize]) -> Option<(usize, Check)> {
+        check_one_by_one(self, out, numbers)
     }
     fn satisfies(&mut self, state: &[u64], property: PropertyId) -> Option<bool> {
         WrapsWorker::satisfies(self, state, property)
@@ -401,6 +414,10 @@ mod tests {
         assert_eq!(worker.check(&[0, 0, 0]), Check::Hit(PropertyId(4)));
         assert_eq!(worker.satisfies(&[0, 0, 0], PropertyId(0)), None);
         assert_eq!(worker.cover_counts(), [3, 1]);
+        let mut ends = Vec::new();
+        worker.successors_of_each(&[1, 2, 3, 4, 5, 6], 4, &mut out, &mut ends);
+        assert_eq!((ends, &out.states()[6..]), (vec![3, 4], &[4, 5, 6, 4, 5, 6][..]));
+        assert_eq!(worker.check_each(&out, &[1, 0]), Some((0, Check::Hit(PropertyId(4)))));
     }
 
     /// The names of the methods in the block that begins with this line.

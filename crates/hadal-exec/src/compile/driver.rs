@@ -27,11 +27,19 @@ pub(super) struct Driver {
     pub stack: usize,
 }
 
-/// What a segment may append: at most so many successors, in the order of their labels or not.
+/// What a segment may append: at most so many successors, and in which order.
 #[derive(Clone, Copy)]
 struct Room {
     most: usize,
-    ordered: bool,
+    order: Order,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// As compiled code finds them.
+    AsFound,
+    /// Sorted by label.
+    ByLabel,
 }
 
 impl Driver {
@@ -55,14 +63,15 @@ impl Driver {
                 }
                 match segment.kind {
                     SegmentKind::Tree { most, ordered } => {
-                        append(segment, &mut context, source, out, Room { most, ordered });
+                        let order = if ordered { Order::AsFound } else { Order::ByLabel };
+                        append(segment, &mut context, source, out, Room { most, order });
                     }
                     SegmentKind::Loop { count } => {
                         let stretch = STRETCH.min((ROOM_WORDS / self.words).max(1) as u64);
                         let mut first = 0;
                         while first < count {
                             (context.first, context.last) = (first, (first + stretch).min(count));
-                            let room = Room { most: stretch as usize, ordered: true };
+                            let room = Room { most: stretch as usize, order: Order::AsFound };
                             append(segment, &mut context, source, out, room);
                             first = context.last;
                         }
@@ -74,6 +83,63 @@ impl Driver {
             faults.sort_unstable();
             faults.into_iter().for_each(|label| out.push_fault(label));
         }
+    }
+
+    /// Appends what one segment makes of states that lie one after the other, as it finds it, and to `ends` how many there
+    /// are behind each state; ends with the state that brings them to `enough` or meets an error.
+    pub fn expand_each(
+        &self,
+        (segment, most): (&Segment, usize),
+        states: &[u64],
+        enough: usize,
+        found: (&mut Successors, &mut Vec<usize>, &mut [u64]),
+    ) {
+        let (out, ends, covers) = found;
+        assert_eq!(out.words(), self.words, "every state has the same width");
+        assert!(covers.len() >= self.properties, "every property has a count");
+        let mut faults: Vec<Label> = Vec::new();
+        let mut context = Context { faults: &raw mut faults, covers: covers.as_mut_ptr(), first: 0, last: 0 };
+        let room = Room { most, order: Order::AsFound };
+        self.with_stack(|| {
+            for at in (0..states.len() / self.words).map(|n| n * self.words) {
+                // Behind each but the last state lies another one, which compiled code may read.
+                match &states[at..] {
+                    last if last.len() <= self.words => self.with_source(last, |source| {
+                        append(segment, &mut context, source, out, room);
+                    }),
+                    more => append(segment, &mut context, more.as_ptr(), out, room),
+                }
+                ends.push(out.len());
+                // SAFETY: the list lives above; compiled code is not running.
+                if out.len() >= enough || unsafe { !(*context.faults).is_empty() } {
+                    break;
+                }
+            }
+        });
+        faults.sort_unstable();
+        faults.into_iter().for_each(|label| out.push_fault(label));
+    }
+
+    /// The first place in `numbers` whose state some of these property functions, which take no parameters, has an answer for
+    /// other than `fine`.
+    pub fn ask_each(&self, asks: &[AskFn], fine: u64, states: &[u64], numbers: &[usize]) -> Option<usize> {
+        let mut context =
+            Context { faults: std::ptr::null_mut(), covers: std::ptr::null_mut(), first: 0, last: 0 };
+        self.with_stack(|| {
+            numbers.iter().position(|&number| {
+                let state = &states[number * self.words..];
+                let mut is_found = |source| {
+                    // SAFETY: as in `ask`; property functions without parameters read no values.
+                    let mut ask = |ask: &AskFn| unsafe { ask(&raw mut context, source, std::ptr::null()) };
+                    asks.iter().any(|function| ask(function) != fine)
+                };
+                // Behind each but the last state lies another one, which compiled code may read.
+                match state.len() > self.words {
+                    true => is_found(state.as_ptr()),
+                    false => self.with_source(state, is_found),
+                }
+            })
+        })
     }
 
     /// Asks a property function about a state.
@@ -124,11 +190,12 @@ fn append(
     context: &mut Context,
     source: *const u64,
     out: &mut Successors,
-    Room { most, ordered }: Room,
+    Room { most, order }: Room,
 ) {
     let words = out.words();
     // One more than can be needed: wide accesses may touch the word behind a state. Behind it, room to sort.
-    let (states, labels) = out.spare(most + 1 + if ordered { 0 } else { most.min(SORTED) });
+    let sorted = if order == Order::ByLabel { most.min(SORTED) } else { 0 };
+    let (states, labels) = out.spare(most + 1 + sorted);
     let labels = labels.cast::<u32>();
     // SAFETY: the source has `words` words (and one more where the code reads it); there is room for `most`
     // successors, which bounds what this segment appends; the context's pointers outlive the call. `Label` is a
@@ -137,7 +204,7 @@ fn append(
         let ends = (segment.expand)(context, source, states, labels);
         let written = ends.labels.offset_from_unsigned(labels);
         debug_assert!(written <= most);
-        if !ordered {
+        if order == Order::ByLabel {
             let labels = std::slice::from_raw_parts_mut(labels, written);
             match labels.is_sorted() {
                 true => {}

@@ -41,7 +41,7 @@ pub use jit::code_bytes;
 use jit::{AskFn, Code, Jit};
 use properties::Checker;
 use runtime::Field;
-use segments::{Manner, Segment};
+use segments::{Manner, Segment, SegmentKind};
 pub use single::Bodies;
 use unit::Unit;
 
@@ -76,6 +76,8 @@ pub struct Compiled {
     /// What each process can do alone, for those that go on alone.
     alone: HashMap<ProcessId, Segment>,
     checks: Vec<Checker<AskFn>>,
+    /// The same where none of them has parameters.
+    quick_checks: Option<Vec<AskFn>>,
     /// By place among the properties.
     asks: Vec<AskFn>,
     /// By place among the actions, where some have a cost of their own.
@@ -116,13 +118,15 @@ impl Compiled {
         let Unit { jit, words, fields, padded, .. } = unit;
         let code = jit.finish()?;
         let property_count = system.property_infos().len();
+        let checks: Vec<Checker<AskFn>> = checks.into_iter().map(|checker| checker.callable(&code)).collect();
         let driver = Driver { words: layout.words(), properties: property_count, padded, stack };
         Ok(Compiled {
             driver,
             starts: starts.into_iter().map(|planned| planned.callable(&code)).collect(),
             actions: actions.into_iter().map(|planned| planned.callable(&code)).collect(),
             alone: alone.into_iter().map(|(process, planned)| (process, planned.callable(&code))).collect(),
-            checks: checks.into_iter().map(|checker| checker.callable(&code)).collect(),
+            quick_checks: checks.iter().map(Checker::without_parameters).collect(),
+            checks,
             asks: asks.into_iter().map(|func| code.ask(func)).collect(),
             costs: costs.into_iter().map(|cost| cost.callable(&code)).collect(),
             instances: (0..property_count as u32)
@@ -143,6 +147,19 @@ impl Compiled {
     /// Appends every successor of `state` and fault in label order; counts cover hits by [`PropertyId`].
     pub fn successors(&self, state: &[u64], out: &mut Successors, covers: &mut [u64]) {
         self.driver.expand(&self.actions, state, out, covers);
+    }
+
+    /// As [`hadal_system::Worker::successors_of_each`]; false, and nothing, where states are better expanded one by one.
+    pub fn successors_of_each(
+        &self,
+        states: &[u64],
+        enough: usize,
+        found: (&mut Successors, &mut Vec<usize>, &mut [u64]),
+    ) -> bool {
+        let [segment] = &self.actions[..] else { return false };
+        let SegmentKind::Tree { most, .. } = segment.kind else { return false };
+        self.driver.expand_each((segment, most), states, enough, found);
+        true
     }
 
     /// Appends what `process` can do alone in `state`: see [`hadal_system::Action::then`].
@@ -178,6 +195,15 @@ impl Compiled {
             }
         }
         Check::Fine
+    }
+
+    /// As [`hadal_system::Worker::check_each`].
+    pub fn check_each(&self, out: &Successors, numbers: &[usize]) -> Option<(usize, Check)> {
+        let place = match &self.quick_checks {
+            Some(asks) => self.driver.ask_each(asks, properties::FINE, out.states(), numbers)?,
+            None => numbers.iter().position(|&number| self.check(out.state(number)) != Check::Fine)?,
+        };
+        Some((place, self.check(out.state(numbers[place]))))
     }
 
     /// What the instance of an action with these parameter values costs in a state; [`hadal_system::COST_ERROR`] where

@@ -75,6 +75,16 @@ impl Checker<FuncId> {
     }
 }
 
+impl Checker<AskFn> {
+    /// The function that checks, where it needs no values of parameters.
+    pub fn without_parameters(&self) -> Option<AskFn> {
+        match self {
+            Checker::Constants(ask) => Some(*ask),
+            Checker::Instances { .. } => None,
+        }
+    }
+}
+
 /// Builds what checks invariants and goals.
 pub(super) fn checkers(unit: &mut Unit) -> Result<Vec<Checker<FuncId>>, CompileError> {
     let is_checked = |p: &Property| matches!(p.kind, PropertyKind::Invariant | PropertyKind::Goal);

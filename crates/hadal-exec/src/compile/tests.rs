@@ -2,7 +2,8 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use hadal_system::{Layout, PropertyId, Source, Successors, System};
+use hadal_system::{Check, Layout, PropertyId, Source, Successors, System};
+use hadal_testkit::generate::{self, Size};
 
 use super::Compiled;
 use crate::Interpreter;
@@ -46,6 +47,62 @@ fn agree(system: &System, bound: usize) -> (usize, usize) {
         interpreter.successors(&state, &mut want, &mut want_covers);
         compiled.successors(&state, &mut got, &mut got_covers);
     }
+}
+
+/// Successors of one state: labels and states in the order of labels, and labels of faults.
+type Found = (Vec<(u32, Vec<u64>)>, Vec<u32>);
+
+fn found(out: &Successors, numbers: std::ops::Range<usize>, faults: usize) -> Found {
+    let mut found: Vec<_> =
+        numbers.map(|number| (out.labels()[number].0, out.state(number).to_vec())).collect();
+    found.sort();
+    (found, out.faults()[faults..].iter().map(|label| label.0).collect())
+}
+
+#[test]
+fn many_states_at_once_have_the_successors_and_answers_of_each() {
+    let mut batches = 0;
+    for seed in 0..if cfg!(debug_assertions) { 20 } else { 150 } {
+        let system = generate::system(seed, Size::SMALL);
+        let layout = Layout::natural(&system);
+        let compiled = Compiled::new(&system, &layout).expect("it compiles");
+        let words = layout.words();
+        let mut covers = vec![0; system.property_infos().len()];
+        let (mut states, mut one) = (Successors::new(words), Successors::new(words));
+        compiled.initial(&mut states, &mut covers);
+        for number in 0..200.min(states.len()) {
+            let state = states.state(number).to_vec();
+            compiled.successors(&state, &mut states, &mut covers);
+        }
+        let (mut next, mut ends) = (0, Vec::new());
+        let (mut covers_of_one, mut covers_of_all) = (covers.clone(), covers);
+        while next < states.len() {
+            let mut all = Successors::new(words);
+            ends.clear();
+            let rest = &states.states()[next * words..];
+            if !compiled.successors_of_each(rest, 40, (&mut all, &mut ends, &mut covers_of_all)) {
+                break;
+            }
+            let mut from = 0;
+            for (n, &end) in ends.iter().enumerate() {
+                one.clear();
+                compiled.successors(states.state(next + n), &mut one, &mut covers_of_one);
+                let faults = if n + 1 == ends.len() { 0 } else { all.faults().len() };
+                assert_eq!(found(&all, from..end, faults), found(&one, 0..one.len(), 0), "seed {seed}");
+                from = end;
+            }
+            assert_eq!((from, &covers_of_all), (all.len(), &covers_of_one), "seed {seed}");
+            let over = all.len() >= 40 || !all.faults().is_empty();
+            assert!(over || next + ends.len() == states.len(), "seed {seed}: it ended early");
+            next += ends.len();
+            batches += 1;
+        }
+        let numbers: Vec<usize> = (0..states.len()).rev().step_by(3).collect();
+        let of_each = |&number: &usize| compiled.check(states.state(number));
+        let first = numbers.iter().map(of_each).enumerate().find(|(_, check)| *check != Check::Fine);
+        assert_eq!(compiled.check_each(&states, &numbers), first, "seed {seed}");
+    }
+    assert!(batches > 20, "only {batches} batches");
 }
 
 #[test]

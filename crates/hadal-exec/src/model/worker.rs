@@ -10,7 +10,7 @@ use crate::symmetry::{Canonicaliser, Scratch};
 use hadal_system::system::fill_instance_values;
 use hadal_system::{
     COST_ERROR, Check, ChoiceFault, Choices, Label, ProcessId, PropertyId, PropertyKind, StateSpace,
-    Successors, Value, Worker,
+    Successors, Value, Worker, check_one_by_one, successors_one_by_one,
 };
 
 enum Runner<'m> {
@@ -119,6 +119,21 @@ impl Worker for ModelWorker<'_> {
         self.canonicalise(Some(state), out, from);
     }
 
+    fn successors_of_each(
+        &mut self,
+        states: &[u64],
+        enough: usize,
+        out: &mut Successors,
+        ends: &mut Vec<usize>,
+    ) {
+        if let (Runner::Compiled(compiled), None, None) = (&self.runner, &self.passing, &self.symmetry)
+            && compiled.successors_of_each(states, enough, (&mut *out, &mut *ends, &mut self.covers))
+        {
+            return;
+        }
+        successors_one_by_one(self, states, enough, (out, ends));
+    }
+
     fn choices(&mut self, state: &[u64], out: &mut Choices) -> Result<(), ChoiceFault> {
         let from = out.branches.len();
         self.successors(state, &mut out.branches);
@@ -179,6 +194,13 @@ impl Worker for ModelWorker<'_> {
         match &self.runner {
             Runner::Compiled(compiled) => compiled.check(state),
             Runner::Interpreted(interpreter) => interpreter.check(state),
+        }
+    }
+
+    fn check_each(&mut self, out: &Successors, numbers: &[usize]) -> Option<(usize, Check)> {
+        match &self.runner {
+            Runner::Compiled(compiled) => compiled.check_each(out, numbers),
+            Runner::Interpreted(_) => check_one_by_one(self, out, numbers),
         }
     }
 

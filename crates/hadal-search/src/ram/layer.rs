@@ -11,8 +11,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-/// States a thread takes at a time.
+/// States a thread takes at a time, at least and at most, and pieces of a layer between: the last ones are short, so that no
+/// thread waits long for another.
+const LEAST_PIECE: u64 = 64;
 const PIECE: u64 = 512;
+const PIECES: u64 = 64;
 /// Layers below this size are expanded by one thread: waking others costs more.
 const SHARED_FROM: u64 = 2048;
 /// A position past the end of any layer.
@@ -143,16 +146,15 @@ impl Expanding {
             }
         };
         let threads = if self.width < SHARED_FROM { 1 } else { lanes.len() };
-        let each = lanes.iter_mut().zip(&mut sinks).take(threads);
-        if threads == 1 {
-            each.for_each(expand);
-        } else {
-            std::thread::scope(|scope| {
-                for lane in each {
-                    scope.spawn(|| expand(lane));
-                }
-            });
-        }
+        let mut each = lanes.iter_mut().zip(&mut sinks).take(threads);
+        let own = each.next();
+        std::thread::scope(|scope| {
+            for lane in each {
+                scope.spawn(|| expand(lane));
+            }
+            // This thread would only wait.
+            own.map(&expand);
+        });
         match ended.into_inner().unwrap_or_else(|e| e.into_inner()) {
             LayerEnd::Whole if self.has_more() => Paused::Within,
             ended => Paused::AtEnd(ended),
@@ -160,7 +162,8 @@ impl Expanding {
     }
 
     fn has_more(&self) -> bool {
-        let pieces = |range: &Range| (range.to - range.from).next_multiple_of(PIECE);
+        let piece = piece_of(&self.layer);
+        let pieces = |range: &Range| (range.to - range.from).next_multiple_of(piece);
         self.next.load(Ordering::Relaxed) < self.layer.iter().map(pieces).sum()
     }
 }
@@ -174,6 +177,9 @@ fn expand_piece(
     let (keeps_payloads, words) = (table.payload().words > 0, table.words());
     let mut states = Vec::new();
     table.copy_states(piece.writer, piece.from, piece.to, &mut states);
+    if !keeps_payloads && lane.is_plain() {
+        return lane.expand_plain(sink, &states);
+    }
     lane.expand(sink, piece.to - piece.from, |n, payload| {
         if keeps_payloads {
             table.copy_payload(piece.writer, piece.from + n, payload);
@@ -191,15 +197,22 @@ pub(super) fn ranges(from: &[u64], to: &[u64]) -> Vec<Range> {
         .collect()
 }
 
+/// States of a piece of this layer.
+fn piece_of(layer: &[Range]) -> u64 {
+    let width: u64 = layer.iter().map(|range| range.to - range.from).sum();
+    (width / PIECES).clamp(LEAST_PIECE, PIECE)
+}
+
 /// Takes the next piece of a layer that nobody has taken.
 pub(crate) fn take_piece(layer: &[Range], next: &AtomicU64) -> Option<Range> {
-    let mut at = next.fetch_add(PIECE, Ordering::Relaxed);
+    let piece = piece_of(layer);
+    let mut at = next.fetch_add(piece, Ordering::Relaxed);
     for range in layer {
         // Pieces are cut per range, each range rounded up to whole pieces.
-        let length = (range.to - range.from).next_multiple_of(PIECE);
+        let length = (range.to - range.from).next_multiple_of(piece);
         if at < length {
             let from = range.from + at;
-            return Some(Range { writer: range.writer, from, to: range.to.min(from + PIECE) });
+            return Some(Range { writer: range.writer, from, to: range.to.min(from + piece) });
         }
         at -= length;
     }
