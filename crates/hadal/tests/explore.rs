@@ -91,6 +91,23 @@ fn a_search_ends_with_the_explorer_that_began_it_however_that_ends() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_search_whose_input_ended_ends_where_interrupts_are_ignored() {
+    let place = tempfile::tempdir().expect("a place");
+    let command =
+        r#"trap '' INT; exec "$0" check "$1" -D ROW4=12131514 --memory 8M --disk "$2" --until-input-ends"#;
+    let status = Command::new("sh")
+        .args(["-c", command, env!("CARGO_BIN_EXE_hadal"), &bundled_model("tiles.m")])
+        .arg(place.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .expect("a shell");
+    assert_eq!(status.code(), Some(130), "{status}");
+}
+
+#[test]
 fn walking_shows_what_each_action_would_change() {
     let server = serve(&[&bundled_model("ticket_lock.m"), "--no-check"]);
     let starts = server.json("/api/state");

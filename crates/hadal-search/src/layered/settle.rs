@@ -97,11 +97,9 @@ impl Sweep<'_> {
     }
 
     /// Removes last layers that settling emptied, in this attempt or in one that was killed. Only where the
-    /// last layer was expanded: else it is still needed to go on from. Workers settle nothing: the states of a layer of which
-    /// one has none are with others.
+    /// last layer was expanded: else it is still needed to go on from.
     pub(super) fn drop_empty_layers(&mut self) {
-        while self.mailbox.is_alone()
-            && self.counted.layers.len() == self.journal.depth()
+        while self.counted.layers.len() == self.journal.depth()
             && self.journal.depth() > 1
             && self.journal.states(self.journal.depth() - 1) == 0
         {

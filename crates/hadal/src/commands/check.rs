@@ -23,7 +23,7 @@ use hadal_lang::{Language, LoadOptions};
 use hadal_system::{Property, progress};
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 /// Runs the command, or goes on with the run in the folder `resumed`; returns the exit code.
@@ -178,26 +178,39 @@ pub(crate) fn write_report(path: &Path, outcome: &Outcome, about: &About) -> Res
     std::fs::write(path, page).map_err(|error| Failure::File { path: path.to_owned(), error })
 }
 
-/// Lets an interrupt stop the search that runs now.
+/// The search that an interrupt stops, once there is one, and whether one came.
+static INTERRUPTIBLE: Mutex<(Option<Arc<hadal_search::Control>>, bool)> = Mutex::new((None, false));
+
+/// Lets an interrupt stop the search that runs now; one that came before stops it at once.
 pub(crate) fn interrupt_stops(control: &Arc<hadal_search::Control>) -> Result<(), Failure> {
-    static CURRENT: Mutex<Option<Arc<hadal_search::Control>>> = Mutex::new(None);
-    let current = || CURRENT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let first = current().replace(Arc::clone(control)).is_none();
+    let first = {
+        let (current, interrupted) = &mut *INTERRUPTIBLE.lock().unwrap_or_else(PoisonError::into_inner);
+        if *interrupted {
+            control.interrupt();
+        }
+        current.replace(Arc::clone(control)).is_none()
+    };
     if !first {
         return Ok(());
     }
-    ctrlc::set_handler(move || {
-        if let Some(control) = &*current() {
-            control.interrupt();
-        }
-    })
-    .map_err(|error| Failure::Internal(format!("cannot handle interrupts: {error}")))
+    ctrlc::set_handler(interrupt)
+        .map_err(|error| Failure::Internal(format!("cannot handle interrupts: {error}")))
+}
+
+fn interrupt() {
+    let (current, interrupted) = &mut *INTERRUPTIBLE.lock().unwrap_or_else(PoisonError::into_inner);
+    *interrupted = true;
+    if let Some(control) = current {
+        control.interrupt();
+    }
 }
 
 /// Interrupts this process when its standard input ends.
 fn end_with_input() {
     std::thread::spawn(|| {
         let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        interrupt();
+        // Ends what reads the model; where interrupts are ignored, as in the background of a shell, the search ends as it begins.
         // SAFETY: sends a signal to this process.
         #[cfg(unix)]
         unsafe {

@@ -227,7 +227,10 @@ impl<'a> Sweep<'a> {
             self.counted.counts = counts;
         }
         if unique == 0 {
-            self.drop_empty_layers();
+            // A layer of which a worker has no states may have some of others; workers settle nothing.
+            if self.mailbox.is_alone() {
+                self.drop_empty_layers();
+            }
             return Ok(self.complete());
         }
         self.widths.push(unique);
