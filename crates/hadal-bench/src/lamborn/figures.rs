@@ -47,27 +47,58 @@ fn checked(model: &str) -> Option<u64> {
     }
 }
 
+/// The layers of a run as the dissertation counts them. There a search ends at the first error: of the layer that it was
+/// expanding then, the states count, and not what was generated from them. hadal finishes that layer and the next.
+struct Counted<'r> {
+    /// Those whose states count.
+    layers: &'r [Value],
+    /// Those of which it counts what was generated from them.
+    expanded: &'r [Value],
+}
+
+impl<'r> Counted<'r> {
+    fn of(run: &'r Exploration) -> Option<Self> {
+        let layers = run.json["layers"].as_array().filter(|layers| !layers.is_empty())?;
+        let expanded = if run.verdict == "violated" { layers.len() - 1 } else { layers.len() };
+        Some(Counted { layers, expanded: &layers[..expanded] })
+    }
+
+    fn widths(&self) -> impl Iterator<Item = f64> + 'r {
+        self.layers.iter().filter_map(|layer| layer["states"].as_f64())
+    }
+
+    fn sum(&self, path: &str) -> f64 {
+        self.expanded.iter().filter_map(|layer| layer.pointer(path).and_then(Value::as_f64)).sum()
+    }
+}
+
+/// States and transitions as the dissertation counts them.
+pub fn counts(run: &Exploration) -> (u64, u64) {
+    match Counted::of(run) {
+        Some(counted) => (counted.widths().sum::<f64>() as u64, counted.sum("/transitions") as u64),
+        None => (run.states, run.transitions),
+    }
+}
+
 /// One of our figures, in seconds, bytes or counts; `None` where hadal does not count it.
 pub fn figure(name: &str, run: &Exploration) -> Option<f64> {
-    let layers = run.json["layers"].as_array().filter(|layers| !layers.is_empty());
-    let sum = |path: &str| -> Option<f64> {
-        Some(layers?.iter().filter_map(|layer| layer.pointer(path).and_then(Value::as_f64)).sum())
-    };
+    let counted = Counted::of(run);
+    let sum = |path: &str| -> Option<f64> { Some(counted.as_ref()?.sum(path)) };
     match name {
-        "states" => Some(run.states as f64),
-        "edges" => Some(run.transitions as f64),
-        "largest_layer" => {
-            let widths: Vec<f64> = layers?.iter().filter_map(|layer| layer["states"].as_f64()).collect();
-            // A search that ends with an error has found one more layer than it has expanded.
-            let last = run.states as f64 - widths.iter().sum::<f64>();
-            Some(widths.into_iter().fold(last, f64::max))
-        }
-        "layers" => run.json["depth"].as_f64().map(|depth| depth + 1.0),
+        "states" => Some(counts(run).0 as f64),
+        "edges" => Some(counts(run).1 as f64),
+        "largest_layer" => Some(counted.as_ref()?.widths().fold(0.0, f64::max)),
+        "layers" => Some(counted.as_ref()?.layers.len() as f64),
         "state_bytes" => Some(run.packed_bytes() as f64),
         "disk_gb" => Some(run.disk.held as f64 / 1e9),
         "time" => Some(run.time.wall_seconds),
         "generate_time" => Some(sum("/seconds/expanding")? + sum("/seconds/sorting")?),
         "ddd_time" => sum("/seconds/detecting"),
+        "read_candidates_time" => sum("/seconds/files/candidates_read"),
+        "read_closed_time" => sum("/seconds/files/closed_read"),
+        "write_open_time" => sum("/seconds/files/next_written"),
+        // Candidates are written while the layer is expanded, and once more where they are merged on their own.
+        "other_io_time" => sum("/seconds/files/candidates_written"),
         "idd_duplicates" => sum("/duplicates_cache"),
         "left" => Some(sum("/candidates")? - sum("/duplicates_within")?),
         "ddd_duplicates" => {

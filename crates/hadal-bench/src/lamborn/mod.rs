@@ -215,10 +215,11 @@ fn problem(instance: &Instance, run: &Exploration) -> Option<String> {
         return Some(format!("{} where {} is expected: {reason}", run.verdict, instance.verdict));
     }
     let (states, transitions) = instance.counts?;
-    ((run.states, run.transitions) != (states, transitions)).then(|| {
+    let ours = figures::counts(run);
+    (ours != (states, transitions)).then(|| {
         format!(
             "{} states and {} transitions where there are {states} and {transitions}",
-            run.states, run.transitions
+            ours.0, ours.1
         )
     })
 }
