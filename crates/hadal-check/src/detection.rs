@@ -35,8 +35,9 @@ pub struct Detecting {
     /// With --strategy hash: use one table in turn, as the cache while a layer is expanded and for buckets after that.
     #[cfg_attr(feature = "clap", arg(long))]
     pub shared_table: bool,
-    /// With --strategy layered: keep at most this many layers on disk.
-    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    /// With --strategy layered: keep at most this many layers on disk, at least 2: the one being expanded and the one
+    /// being found.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..)))]
     pub keep_layers: Option<u64>,
     /// With --strategy layered: keep at most this many bytes of layers on disk.
     #[cfg_attr(feature = "clap", arg(long, value_name = "SIZE", value_parser = parse_size))]

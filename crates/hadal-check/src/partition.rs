@@ -13,12 +13,12 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[serde(default)]
 pub struct Partitioning {
-    /// With --strategy part: how to split partitions: adaptive, sa, ss, rd, ee, pd, de; for comparison: s-ghc, d-ghc,
-    /// s-lhc, d-lhc (docs/partition.md).
-    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", default_value = "adaptive", value_parser = parse_heuristic))]
-    pub part_heuristic: Heuristic,
-    /// With --strategy part: keep at most this many states in RAM, even if more fit the memory budget.
-    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    /// With --strategy part: how to split partitions: adaptive (unless given), sa, ss, rd, ee, pd, de; for comparison:
+    /// s-ghc, d-ghc, s-lhc, d-lhc (docs/partition.md).
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", value_parser = parse_heuristic))]
+    pub part_heuristic: Option<Heuristic>,
+    /// With --strategy part: keep at most this many states in RAM, at least 2, even if more fit the memory budget.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..)))]
     pub part_states: Option<u64>,
     /// With --strategy part: keep one partition in RAM at a time, as the paper does.
     #[cfg_attr(feature = "clap", arg(long))]
@@ -45,7 +45,7 @@ impl Partitioning {
     /// The first option that is given.
     pub(crate) fn given(&self) -> Option<&'static str> {
         let given = [
-            (self.part_heuristic != Heuristic::default(), "part-heuristic"),
+            (self.part_heuristic.is_some(), "part-heuristic"),
             (self.part_states.is_some(), "part-states"),
             (self.part_one, "part-one"),
             (self.part_overflow, "part-overflow"),
@@ -56,9 +56,8 @@ impl Partitioning {
 
     /// The search that was asked for: as the strategy has it but for what is given.
     pub(crate) fn method(&self, preset: PartitionOptions) -> PartitionOptions {
-        let is_given = self.part_heuristic != Heuristic::default();
         PartitionOptions {
-            heuristic: if is_given { self.part_heuristic } else { preset.heuristic },
+            heuristic: self.part_heuristic.unwrap_or(preset.heuristic),
             resident_states: self.part_states.or(preset.resident_states),
             one_at_a_time: self.part_one || preset.one_at_a_time,
             may_overflow: self.part_overflow || preset.may_overflow,

@@ -60,9 +60,10 @@ impl Plan {
             )));
         }
         let in_ram = layered.as_ref().is_some_and(|layered| layered.in_ram);
-        if in_ram && (options.budget.disk.is_some() || limits.when_full == WhenFull::DeleteLayers) {
+        let on_disk = options.budget.disk.is_some() || options.place.disk.is_some();
+        if in_ram && (on_disk || limits.when_full == WhenFull::DeleteLayers) {
             return Err(CheckError::Question(
-                "--disk-limit and --when-full would do nothing with --in-ram, which keeps nothing on disk"
+                "--disk, --disk-limit and --when-full would do nothing with --in-ram, which keeps nothing on disk"
                     .into(),
             ));
         }
