@@ -1,4 +1,4 @@
-//! The scalars of a model's states, with how often they are written as far as the model's text tells.
+//! The scalars of a model's states, and how often they are written as far as the model's text tells.
 
 use hadal_system::facts::{ControlGraph, Facts};
 use hadal_system::{Layout, StateField, System};
@@ -6,8 +6,8 @@ use hadal_system::{Layout, StateField, System};
 /// What an action inside a loop of its process counts.
 const IN_A_LOOP: u64 = 4;
 
-/// Every scalar of the layout, in slot order.
-pub fn fields(system: &System, layout: &Layout, facts: &Facts) -> Vec<StateField> {
+/// How often each scalar of the layout may be written, in slot order.
+pub fn writers(system: &System, layout: &Layout, facts: &Facts) -> Vec<u64> {
     let weights = action_weights(system);
     let mut writers = vec![0u64; layout.slots().len()];
     for (action, _, footprint) in facts.footprints() {
@@ -15,7 +15,12 @@ pub fn fields(system: &System, layout: &Layout, facts: &Facts) -> Vec<StateField
             writers[slot as usize] += weights[action.0 as usize];
         }
     }
-    let mut group_of = Vec::with_capacity(writers.len());
+    writers
+}
+
+/// Every scalar of the layout, in slot order.
+pub fn fields(system: &System, layout: &Layout) -> Vec<StateField> {
+    let mut group_of = Vec::with_capacity(layout.slots().len());
     for (group, variable) in system.variables.iter().enumerate() {
         let slots = system.shapes.slots(variable.shape);
         group_of.extend(std::iter::repeat_n(group, slots));
@@ -25,15 +30,14 @@ pub fn fields(system: &System, layout: &Layout, facts: &Facts) -> Vec<StateField
         system.variables[group].owner.map(|id| id.0).or(location.map(|n| n as u32))
     };
     let named = system.slots().into_iter().zip(layout.slots());
-    let placed = named.zip(group_of).zip(writers);
+    let placed = named.zip(group_of);
     placed
-        .map(|((((name, _), slot), group), writers)| StateField {
+        .map(|(((name, _), slot), group)| StateField {
             name,
             offset: slot.offset,
             width: slot.width,
             group: group as u32,
             owner: owner(group),
-            writers: Some(writers),
         })
         .collect()
 }

@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use crate::chosen::Chosen;
 use crate::compile::{CompileError, Compiled};
 use crate::fault::Fault;
-use crate::fields::fields;
+use crate::fields::{fields, writers};
 use crate::fingerprint::fingerprint;
 use crate::interpret::Interpreter;
 use crate::passing::Passing;
@@ -195,7 +195,11 @@ impl StateSpace for Model {
     }
 
     fn fields(&self) -> &[StateField] {
-        self.fields.get_or_init(|| fields(&self.system, &self.layout, self.facts()))
+        self.fields.get_or_init(|| fields(&self.system, &self.layout))
+    }
+
+    fn writers(&self) -> Option<Vec<u64>> {
+        Some(writers(&self.system, &self.layout, self.facts()))
     }
 
     fn fingerprint(&self) -> u64 {

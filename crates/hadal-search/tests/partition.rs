@@ -33,7 +33,6 @@ impl Named {
             width: 32,
             group: n / 2,
             owner: Some(n),
-            writers: Some(2),
         };
         Named { grid, fields: (0..dimensions).map(field).collect() }
     }
@@ -45,6 +44,9 @@ impl StateSpace for Named {
     }
     fn fields(&self) -> &[StateField] {
         &self.fields
+    }
+    fn writers(&self) -> Option<Vec<u64>> {
+        Some(vec![2; self.fields.len()])
     }
     fn fingerprint(&self) -> u64 {
         self.grid.fingerprint()

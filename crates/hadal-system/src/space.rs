@@ -145,8 +145,6 @@ pub struct StateField {
     pub group: u32,
     /// The process that owns it, if any.
     pub owner: Option<u32>,
-    /// How many ways to fire may write it, those inside a loop of a process counted more; where that is known.
-    pub writers: Option<u64>,
 }
 
 /// An action as explorers know it: a name, and which labels are its instances.
@@ -171,6 +169,12 @@ pub trait StateSpace: Sync {
     /// The scalars of a state, where the space can name them. They do not overlap; bits outside them carry nothing.
     fn fields(&self) -> &[StateField] {
         &[]
+    }
+
+    /// How many ways to fire may write each of [`StateSpace::fields`], those inside a loop of a process counted more; where that
+    /// is known. Finding out may take time.
+    fn writers(&self) -> Option<Vec<u64>> {
+        None
     }
 
     /// Identifies the space across runs: two spaces with the same value have the same states and transitions.

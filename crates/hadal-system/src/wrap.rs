@@ -27,6 +27,9 @@ pub trait WrapsSpace: Sync {
     fn fields(&self) -> &[StateField] {
         self.inner().fields()
     }
+    fn writers(&self) -> Option<Vec<u64>> {
+        self.inner().writers()
+    }
     fn fingerprint(&self) -> u64 {
         self.inner().fingerprint()
     }
@@ -80,6 +83,9 @@ impl<T: WrapsSpace> StateSpace for T {
     }
     fn fields(&self) -> &[StateField] {
         WrapsSpace::fields(self)
+    }
+    fn writers(&self) -> Option<Vec<u64>> {
+        WrapsSpace::writers(self)
     }
     fn fingerprint(&self) -> u64 {
         WrapsSpace::fingerprint(self)
@@ -265,6 +271,9 @@ mod tests {
         fn fields(&self) -> &[StateField] {
             &self.fields
         }
+        fn writers(&self) -> Option<Vec<u64>> {
+            Some(vec![3])
+        }
         fn fingerprint(&self) -> u64 {
             77
         }
@@ -374,8 +383,7 @@ mod tests {
 
     #[test]
     fn a_wrapper_says_what_the_inner_space_says() {
-        let field =
-            StateField { name: "x".into(), offset: 0, width: 2, group: 0, owner: None, writers: Some(3) };
+        let field = StateField { name: "x".into(), offset: 0, width: 2, group: 0, owner: None };
         let odd = Odd {
             fields: vec![field],
             properties: vec![PropertyInfo {
@@ -389,6 +397,7 @@ mod tests {
         let (space, inner): (&dyn StateSpace, &dyn StateSpace) = (&around, &odd);
         assert_eq!((space.words(), space.bits(), space.fingerprint()), (3, 131, 77));
         assert_eq!(space.fields(), inner.fields());
+        assert_eq!(space.writers(), Some(vec![3]));
         assert_eq!(space.properties(), inner.properties());
         assert_eq!(space.actions(), inner.actions());
         assert!(space.admits(&[1, 0, 0]) && !space.admits(&[9, 0, 0]));

@@ -107,7 +107,7 @@ impl<'m> Product<'m> {
             let group = fields.iter().map(|field| field.group + 1).max().unwrap_or(0);
             let (offset, width) = (table.offset, table.width);
             let name = "claim".to_owned();
-            fields.push(StateField { name, offset, width, group, owner: None, writers: None });
+            fields.push(StateField { name, offset, width, group, owner: None });
             if table.stutters {
                 actions
                     .push(ActionInfo { name: "stay".into(), labels: labels * factor..(labels + 1) * factor });

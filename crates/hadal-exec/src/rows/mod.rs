@@ -377,7 +377,6 @@ fn fields(task: &RowTask, layout: &RowLayout) -> Vec<StateField> {
         width: place.width,
         group: group as u32,
         owner: None,
-        writers: None,
     };
     let finite = task.variables.iter().zip(&layout.finite).enumerate();
     let finite = finite.map(|(at, (variable, place))| field(&variable.name, place, at));

@@ -59,12 +59,12 @@ pub(super) struct Component {
 }
 
 impl Component {
-    fn of(name: String, scope: Scope, fields: &[&StateField]) -> Self {
+    fn of(name: String, scope: Scope, fields: &[Written<'_>]) -> Self {
         Component {
             name,
             scope,
-            writers: fields.iter().map(|field| field.writers).sum(),
-            parts: fields.iter().map(|field| (field.offset, field.width)).collect(),
+            writers: fields.iter().map(|field| field.1).sum(),
+            parts: fields.iter().map(|field| (field.0.offset, field.0.width)).collect(),
         }
     }
 
@@ -111,23 +111,27 @@ impl Component {
     }
 }
 
-/// All components of a space, in an order that is always the same.
-pub(super) fn components(space: &dyn StateSpace) -> Vec<Component> {
-    let fields: Vec<&StateField> = space.fields().iter().filter(|field| field.width > 0).collect();
+/// A scalar, and how many ways to fire may write it, where that is known.
+type Written<'f> = (&'f StateField, Option<u64>);
+
+/// All components of a space, in an order that is always the same; `writers` of each of its scalars where they matter.
+pub(super) fn components(space: &dyn StateSpace, writers: Option<&[u64]>) -> Vec<Component> {
+    let fields = space.fields().iter().enumerate();
+    let fields = fields.map(|(n, field)| (field, writers.and_then(|writers| writers.get(n).copied())));
+    let fields: Vec<Written<'_>> = fields.filter(|(field, _)| field.width > 0).collect();
     let mut all: Vec<Component> =
-        fields.iter().map(|field| Component::of(field.name.clone(), Scope::Scalar, &[field])).collect();
-    let mut variables: BTreeMap<u32, Vec<&StateField>> = BTreeMap::new();
-    let mut processes: BTreeMap<u32, Vec<&StateField>> = BTreeMap::new();
+        fields.iter().map(|&field| Component::of(field.0.name.clone(), Scope::Scalar, &[field])).collect();
+    let mut variables: BTreeMap<u32, Vec<Written<'_>>> = BTreeMap::new();
+    let mut processes: BTreeMap<u32, Vec<Written<'_>>> = BTreeMap::new();
     for field in fields {
-        variables.entry(field.group).or_default().push(field);
-        if let Some(owner) = field.owner {
+        variables.entry(field.0.group).or_default().push(field);
+        if let Some(owner) = field.0.owner {
             processes.entry(owner).or_default().push(field);
         }
     }
-    for (group, fields) in variables.into_iter().filter(|(_, fields)| fields.len() > 1) {
-        debug_assert!(fields.iter().all(|field| field.group == group));
+    for (_, fields) in variables.into_iter().filter(|(_, fields)| fields.len() > 1) {
         all.push(Component::of(
-            format!("{} and {} more", fields[0].name, fields.len() - 1),
+            format!("{} and {} more", fields[0].0.name, fields.len() - 1),
             Scope::Variable,
             &fields,
         ));

@@ -69,6 +69,11 @@ impl Heuristic {
         matches!(self, Heuristic::Ss | Heuristic::StaticLhc | Heuristic::DynamicLhc)
     }
 
+    /// Whether it asks how many ways to fire may write a scalar.
+    pub(super) fn needs_writers(self) -> bool {
+        self == Heuristic::Sa
+    }
+
     /// Whether it needs to know what transitions modify.
     pub(super) fn needs_updates(self) -> bool {
         matches!(self, Heuristic::Adaptive | Heuristic::Ee | Heuristic::De)

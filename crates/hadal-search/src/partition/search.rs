@@ -160,7 +160,8 @@ impl<'a> Exploration<'a> {
     fn new(setting: Setting<'a>, options: PartitionOptions, ledger: Ledger) -> Result<Self, Trouble> {
         let Setting { task, governor, .. } = setting;
         let share = |percent: u64| governor.limit() / 100 * percent;
-        let components = components(task.space);
+        let writers = options.heuristic.needs_writers().then(|| task.space.writers()).flatten();
+        let components = components(task.space, writers.as_deref());
         let sample = match options.heuristic.needs_sample() {
             true => Some(take_sample(
                 task.space,

@@ -28,7 +28,6 @@ impl Dials {
             width: 8,
             group: 0,
             owner: Some(n),
-            writers: Some(u64::from(n) + 1),
         };
         Dials { fields: (0..3).map(field).collect() }
     }
@@ -40,6 +39,9 @@ impl StateSpace for Dials {
     }
     fn fields(&self) -> &[StateField] {
         &self.fields
+    }
+    fn writers(&self) -> Option<Vec<u64>> {
+        Some((1..=self.fields.len() as u64).collect())
     }
     fn fingerprint(&self) -> u64 {
         7

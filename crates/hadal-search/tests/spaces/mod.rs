@@ -150,7 +150,6 @@ impl Grid {
             width: 32,
             group: n,
             owner: None,
-            writers: None,
         };
         self.fields = (0..self.dimensions.next_multiple_of(2) as u32).map(field).collect();
         self
