@@ -2,7 +2,7 @@
 
 mod detection;
 
-pub use detection::{Buckets, CacheDistanceFigures, DetectionWork, Distance, Locality};
+pub use detection::{Buckets, CacheDistanceFigures, DetectionWork, Distance, FileSeconds, Locality};
 
 use crate::directed::DirectedFigures;
 use crate::external::ExternalFigures;
@@ -259,6 +259,8 @@ pub struct Spent {
     pub detecting: f64,
     /// Waiting for the disk, within the others; all threads together.
     pub waiting: f64,
+    /// Reading and writing files, beside the others on threads for that.
+    pub files: FileSeconds,
 }
 
 /// The answer with its figures.

@@ -161,6 +161,7 @@ impl<'a> Layering<'a> {
     fn adopted(&self, disk: &Disk, journal: &Journal) -> Result<Box<dyn Detector + 'a>, Trouble> {
         let Setting { task, governor, threads, .. } = self.setting;
         let (options, strategy) = (self.options(), self.strategy);
+        let disk = &disk.with_workers(threads);
         let making = Making { disk, options, space: task.space, governor, threads, strategy };
         let mut detector = (strategy.detection.make)(&making)?;
         at_once(journal.view_all(&mut async |depth, layer| detector.adopt(depth, layer).await))?;

@@ -73,8 +73,9 @@ fn every_strategy_gives_the_numbers_of_the_search_in_ram() {
 }
 
 #[test]
-fn buckets_and_phases_on_several_threads_give_the_same_rows() {
-    let space = Grid::torus(3, 40).scrambled().with_fields();
+fn buckets_phases_and_merges_on_several_threads_give_the_same_rows() {
+    let space = Grid::torus(3, 64).scrambled().with_fields();
+    let expected = in_ram(&space, DeadlockNotion::Off);
     let rows = |name: &str, threads: usize| {
         let strategy = Strategy { cache: CacheKind::Buffer, ..named(name) };
         let folder = tempfile::tempdir().unwrap();
@@ -83,11 +84,11 @@ fn buckets_and_phases_on_several_threads_give_the_same_rows() {
         // Enough for a judge a thread.
         let setting = Setting { space: &space, strategy, threads, budget: 64 << 20, limits };
         let report = search(&setting, vfs, Begin::Fresh).unwrap().report;
-        assert_same(&report, &in_ram(&space, DeadlockNotion::Off), &format!("{name}, {threads} threads"));
+        assert_same(&report, &expected, &format!("{name}, {threads} threads"));
         let row = |layer: &hadal_search::report::Layer| (layer.candidates, layer.duplicates, layer.unique);
         report.layers.iter().map(row).collect::<Vec<_>>()
     };
-    for name in ["hash", "phased", "sort"] {
+    for name in ["hash", "phased", "sort", "sort-file-per-layer", "sort-separate", "partial", "selective"] {
         // Candidates are what is left of a thread's buffer, so their number depends on how states were shared out.
         let unique = |threads| rows(name, threads).into_iter().map(|row| row.2).collect::<Vec<_>>();
         assert_eq!(rows(name, 1), rows(name, 1), "{name}: one thread always does the same");

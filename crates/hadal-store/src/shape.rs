@@ -125,6 +125,19 @@ impl<'a> Records<'a> {
         &self.record(at)[self.shape.payload_words()..]
     }
 
+    /// The number of the first of the ascending records whose state is not below this one.
+    pub fn first_not_below(self, state: &[u64]) -> usize {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = (low + high) / 2;
+            match hadal_system::state::compare(self.state(middle), state) {
+                Ordering::Less => low = middle + 1,
+                _ => high = middle,
+            }
+        }
+        low
+    }
+
     /// The records numbered `range`.
     pub fn slice(self, range: std::ops::Range<usize>) -> Records<'a> {
         let stride = self.shape.stride();

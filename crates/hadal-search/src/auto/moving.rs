@@ -230,6 +230,7 @@ impl<'a> Moving<'a> {
             Err(Trouble::OverBudget(_)) => {
                 // What it held is needed for the next.
                 made = Made { detector: Box::new(Nothing), leaving: None, tier: Tier::SortedRuns };
+                let disk = &disk.with_workers(self.setting.threads);
                 made.detector = on_disk(disk, self.options(), journal, self.share(SCREEN_SHARE))?;
                 stage.storage = Tier::SortedRuns.name();
                 offer(&mut *made.detector)?;
@@ -271,6 +272,7 @@ impl<'a> Moving<'a> {
     ) -> Fallback<'a> {
         let (options, disk, screen) = (self.options(), disk.clone(), self.share(SCREEN_SHARE));
         if tier != Tier::Table {
+            let disk = disk.with_workers(self.setting.threads);
             return Fallback::Beside(Box::new(move || {
                 drop(leaving);
                 Ok(Box::new(sorted_runs(&disk, options, screen)?))

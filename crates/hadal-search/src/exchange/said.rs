@@ -164,11 +164,17 @@ const ROW: [Number; 12] = [
     |row| &mut row.bytes_written,
 ];
 
-const SPENT: [Seconds; 4] = [
+const SPENT: [Seconds; 10] = [
     |row| &mut row.seconds.expanding,
     |row| &mut row.seconds.sorting,
     |row| &mut row.seconds.detecting,
     |row| &mut row.seconds.waiting,
+    |row| &mut row.seconds.files.layer_read,
+    |row| &mut row.seconds.files.candidates_read,
+    |row| &mut row.seconds.files.candidates_written,
+    |row| &mut row.seconds.files.closed_read,
+    |row| &mut row.seconds.files.closed_written,
+    |row| &mut row.seconds.files.next_written,
 ];
 
 /// A reason to stop as two words; the graver, the larger.

@@ -4,7 +4,7 @@
 use super::Trouble;
 use super::detector::Detector;
 use crate::report::DetectionWork;
-use hadal_store::merge::{BlockSource, MemorySource, MergeLimits, RunMerge, merge_unique};
+use hadal_store::merge::{BlockSource, MemorySource, MergeInputs, MergeLimits, RunMerge, merge_unique};
 use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
 use hadal_store::shape::Records;
 use hadal_store::vfs::Disk;
@@ -117,6 +117,12 @@ impl Candidates {
         self.merged += duplicates;
         self.passes += 1;
         Ok(())
+    }
+
+    /// All of them, to be merged.
+    pub(crate) fn inputs(&self) -> MergeInputs<'_> {
+        let held = Records::new(self.options.shape, &self.held);
+        MergeInputs { runs: self.runs.clone(), held: Some(held) }
     }
 
     /// All of them, ascending, each once.

@@ -279,6 +279,20 @@ pub(crate) struct ClosedPass<'a> {
 }
 
 impl ClosedPass<'_> {
+    /// How many of `most` threads can ask at once with a pass each: one where a run has to be read from its beginning, else as
+    /// many as `available` bytes have room for.
+    pub(crate) fn threads(&self, most: usize, available: u64) -> usize {
+        match self.levels.is_indexed() {
+            true => (available / 2 / self.footprint().max(1)).clamp(1, most.max(1) as u64) as usize,
+            false => 1,
+        }
+    }
+
+    /// Bytes of memory that it takes, at most.
+    pub(crate) fn footprint(&self) -> u64 {
+        self.levels.footprint()
+    }
+
     /// What was found, by how far before the layer at `depth`.
     pub(crate) fn by_distance(&self, depth: u64, into: &mut Vec<Distance>) {
         let mut note = |depths, found| {

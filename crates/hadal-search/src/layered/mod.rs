@@ -21,6 +21,7 @@ pub mod ledger;
 pub mod partial;
 pub(crate) mod path;
 pub(crate) mod phased;
+mod repeated;
 pub(crate) mod room;
 mod round;
 mod rows;

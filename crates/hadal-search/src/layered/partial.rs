@@ -12,7 +12,7 @@ use super::sorted::Sink;
 use crate::report::DetectionWork;
 use hadal_store::error::ReadError;
 use hadal_store::levels::LevelPolicy;
-use hadal_store::merge::{ClosedFilter, subtract_closed};
+use hadal_store::merge::{ClosedFilter, subtract_together};
 use hadal_store::run::RunOptions;
 use hadal_store::shape::Records;
 use hadal_store::vfs::Disk;
@@ -38,6 +38,7 @@ pub(crate) struct PartialDetector {
     window: ClosedSet,
     settling: Settling,
     disk: Disk,
+    options: RunOptions,
     _memory: Reservation,
 }
 
@@ -50,6 +51,7 @@ impl PartialDetector {
             window: ClosedSet::new(disk, options, LevelPolicy::FilePerLayer, words),
             settling: Settling::new(disk, options, looking)?,
             disk: disk.clone(),
+            options,
             _memory: disk.governor.try_reserve(3 * most, "recent layers")?,
         })
     }
@@ -58,17 +60,24 @@ impl PartialDetector {
     async fn merge(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
         self.candidates.reduce().await?;
         let since = self.settling.since(self.candidates.states());
-        let all = match since {
-            Some(_) => None,
-            None => Some(self.settling.settled_pass()?),
-        };
         // Settled layers are among all others.
         let (from, seen) = (since.unwrap_or_else(|| self.settling.settled()), self.settling.seen());
         let asked =
             |depths: (u64, u64)| depths.1 >= from && (since.is_none() || self.settling.selects(depths, seen));
-        let mut passes = Passes { window: self.window.filter_where(asked)?, all };
-        let merge = self.candidates.merge()?;
-        let done = subtract_closed(&self.disk, merge, &mut passes, &mut Sink(layer)).await?;
+        let make = || -> Result<Passes<'_>, Trouble> {
+            let all = since.is_none().then(|| self.settling.settled_pass()).transpose()?;
+            Ok(Passes { window: self.window.filter_where(asked)?, all })
+        };
+        let first = make()?;
+        let (threads, beside) = (first.threads(self.disk.workers(), self.disk.governor.available()), first.footprint());
+        let mut passes = vec![first];
+        for _ in 1..threads {
+            passes.push(make()?);
+        }
+        let inputs = self.candidates.inputs();
+        let shape = self.options.shape;
+        let done =
+            subtract_together(&self.disk, (&inputs, shape), (&mut passes, beside), &mut Sink(layer)).await?;
         let mut found = Found {
             within: done.duplicates_within + self.candidates.merged_away(),
             earlier: done.duplicates_closed,
@@ -77,9 +86,11 @@ impl PartialDetector {
             ..Found::default()
         };
         let depth = self.settling.depth();
-        passes.window.by_distance(depth, &mut found.by_distance);
-        if let Some(all) = &passes.all {
-            all.by_distance(depth, &mut found.by_distance);
+        for pass in &passes {
+            pass.window.by_distance(depth, &mut found.by_distance);
+            if let Some(all) = &pass.all {
+                all.by_distance(depth, &mut found.by_distance);
+            }
         }
         drop(passes);
         self.settling.checked(since, &found.by_distance);
@@ -127,6 +138,17 @@ impl Detector for PartialDetector {
 struct Passes<'a> {
     window: ClosedPass<'a>,
     all: Option<ClosedPass<'a>>,
+}
+
+impl Passes<'_> {
+    fn threads(&self, most: usize, available: u64) -> usize {
+        let all = self.all.as_ref().map_or(most, |all| all.threads(most, available));
+        self.window.threads(most, available).min(all)
+    }
+
+    fn footprint(&self) -> u64 {
+        self.window.footprint() + self.all.as_ref().map_or(0, ClosedPass::footprint)
+    }
 }
 
 impl ClosedFilter for Passes<'_> {

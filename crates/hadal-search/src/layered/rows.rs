@@ -1,7 +1,7 @@
 //! The figures of layers as a manifest keeps them: short rows of numbers, as deep graphs have thousands of layers and
 //! every commit writes them all.
 
-use crate::report::{Again, DetectionWork, Distance, Duplicates, Layer, Spent};
+use crate::report::{Again, DetectionWork, Distance, Duplicates, FileSeconds, Layer, Spent};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Numbers, duplicates by distance, seconds; zeros at the end of a list are left out.
@@ -34,10 +34,11 @@ impl From<&Layer> for Row {
             numbers.pop();
         }
         let distances = layer.by_distance.iter().map(|d| (d.nearest, d.farthest, d.found)).collect();
-        let Spent { expanding, sorting, detecting, waiting } = seconds;
+        let Spent { expanding, sorting, detecting, waiting, mut files } = seconds;
         // Microseconds are near enough.
         let short = |seconds: f64| (seconds * 1e6).round() as f32 / 1e6;
         let mut seconds: Vec<f32> = [expanding, detecting, sorting, waiting].map(short).into();
+        seconds.extend(files.numbers().map(|seconds| short(*seconds)));
         while seconds.last() == Some(&0.0) {
             seconds.pop();
         }
@@ -53,6 +54,10 @@ impl From<Row> for Layer {
         let mut detection = DetectionWork::default();
         for (n, place) in detection.numbers().into_iter().enumerate() {
             *place = number(13 + n);
+        }
+        let mut files = FileSeconds::default();
+        for (n, place) in files.numbers().into_iter().enumerate() {
+            *place = second(4 + n);
         }
         Layer {
             states: number(0),
@@ -74,6 +79,7 @@ impl From<Row> for Layer {
                 detecting: second(1),
                 sorting: second(2),
                 waiting: second(3),
+                files,
             },
         }
     }
@@ -111,7 +117,13 @@ mod tests {
                 next_written: 16,
                 ..DetectionWork::default()
             },
-            seconds: Spent { expanding: 0.5, sorting: 0.25, detecting: 2.0, waiting: 0.125 },
+            seconds: Spent {
+                expanding: 0.5,
+                sorting: 0.25,
+                detecting: 2.0,
+                waiting: 0.125,
+                files: FileSeconds { candidates_read: 1.5, next_written: 0.75, ..FileSeconds::default() },
+            },
         };
         let few = Layer { states: 7, transitions: 9, ..Layer::default() };
         for layer in [full, few, Layer::default()] {

@@ -11,6 +11,7 @@ use hadal_store::merge::ClosedFilter;
 use hadal_store::shape::Records;
 use hadal_store::{Bitmap, Governor};
 use hadal_system::state::hash;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Closed states on disk from which on a filter is worth its making.
 const WORTH_IT: u64 = 1 << 12;
@@ -22,7 +23,7 @@ const BITS_AT_LAST: u64 = 2;
 pub(crate) struct Screen {
     filter: NewnessFilter,
     /// States it was told of.
-    noted: u64,
+    noted: AtomicU64,
 }
 
 impl Screen {
@@ -38,22 +39,31 @@ impl Screen {
         closed.each(&mut |state| {
             filter.add(hash(state));
         })?;
-        Ok(Some(Screen { filter, noted }))
+        Ok(Some(Screen { filter, noted: AtomicU64::new(noted) }))
     }
 
     /// Whether it is too full to be of use.
     pub(crate) fn is_worn(&self) -> bool {
-        self.noted * BITS_AT_LAST > 8 * self.filter.bytes()
+        self.noted() * BITS_AT_LAST > 8 * self.filter.bytes()
     }
 
-    /// A pass that asks `pass` about candidates that may be closed. All of them are closed from now on.
-    pub(crate) fn over<'a, 's>(&'a mut self, pass: &'a mut ClosedPass<'s>) -> ScreenedPass<'a, 's> {
+    fn noted(&self) -> u64 {
+        self.noted.load(Ordering::Relaxed)
+    }
+
+    fn note(&self, states: usize) {
+        self.noted.fetch_add(states as u64, Ordering::Relaxed);
+    }
+
+    /// A pass that asks `pass` about candidates that may be closed. All of them are closed from now on. Threads may have one
+    /// each, for different candidates.
+    pub(crate) fn over<'a, 's>(&'a self, pass: &'a mut ClosedPass<'s>) -> ScreenedPass<'a, 's> {
         ScreenedPass { screen: self, pass, certain: Vec::new() }
     }
 }
 
 pub(crate) struct ScreenedPass<'a, 's> {
-    screen: &'a mut Screen,
+    screen: &'a Screen,
     pass: &'a mut ClosedPass<'s>,
     /// Numbers of the candidates that are new.
     certain: Vec<usize>,
@@ -68,14 +78,14 @@ impl ClosedFilter for ScreenedPass<'_, '_> {
             }
         }
         if self.certain.len() == candidates.len() {
-            self.screen.noted += candidates.len() as u64;
+            self.screen.note(candidates.len());
             return Ok(0);
         }
         // What is marked is not looked for.
         self.certain.iter().for_each(|&at| present.set(at));
         let found = self.pass.mark(candidates, present)?;
         self.certain.iter().for_each(|&at| present.clear(at));
-        self.screen.noted += (candidates.len() - present.count_ones()) as u64;
+        self.screen.note(candidates.len() - present.count_ones());
         Ok(found)
     }
 
@@ -111,7 +121,7 @@ mod tests {
         for (depth, layer) in even.chunks(1000).enumerate() {
             at_once(closed.add(depth as u64, LayerView::States(Ascending::new(1, layer)))).unwrap();
         }
-        let mut screen = Screen::of(&closed, 64 << 10, &disk.governor).unwrap().expect("there is room");
+        let screen = Screen::of(&closed, 64 << 10, &disk.governor).unwrap().expect("there is room");
         let candidates: Vec<u64> = (30_000..50_000).collect();
         let mut present = Bitmap::new(candidates.len());
         let mut pass = closed.filter(0).unwrap();
@@ -122,7 +132,7 @@ mod tests {
         for (at, &state) in candidates.iter().enumerate() {
             assert_eq!(present.get(at), state % 2 == 0 && state < 40_000, "{state}");
         }
-        assert_eq!(screen.noted, 35_000);
+        assert_eq!(screen.noted(), 35_000);
         assert!(!screen.is_worn());
     }
 
@@ -141,6 +151,6 @@ mod tests {
         at_once(closed.add(2, LayerView::States(Ascending::new(1, &[21_000])))).unwrap();
         assert!(Screen::of(&closed, 8 << 10, &disk.governor).unwrap().is_none(), "three bits for each");
         let screen = Screen::of(&closed, 64 << 10, &disk.governor).unwrap().expect("enough for each");
-        assert_eq!(screen.noted, 21_001);
+        assert_eq!(screen.noted(), 21_001);
     }
 }

@@ -6,14 +6,14 @@
 use super::Trouble;
 use super::closed_set::ClosedPass;
 use super::detector::LayerView;
-use super::journal::{Journal, LayerReader};
+use super::repeated::repeated;
 use super::settling::Settling;
 use super::sweep::Sweep;
 use crate::control::{Control, Limits};
 use crate::lane::{Batch, Lane, Parents, SearchTask, Sink, total_counts};
-use crate::report::{Distance, Proviso};
-use hadal_store::merge::{ClosedFilter, MergeLimits, merge_unique};
-use hadal_store::run::{RunKind, RunReader};
+use crate::report::Proviso;
+use hadal_store::merge::ClosedFilter;
+use hadal_store::run::RunReader;
 use hadal_store::shape::{RecordShape, Records};
 use hadal_store::{Bitmap, OverBudget};
 use hadal_system::Ascending;
@@ -24,8 +24,6 @@ use std::sync::atomic::Ordering;
 
 /// Most layers that are merged at once: the head of each is looked at for every state.
 const MOST_TOGETHER: usize = 16;
-/// States that settled layers are asked for at once.
-const BATCH: usize = 4096;
 
 /// Takes every state and remembers none.
 struct Nowhere;
@@ -271,118 +269,4 @@ impl<'a> Marks<'a> {
         }
         Ok(())
     }
-}
-
-/// A layer that is merged with others.
-struct Stream {
-    reader: LayerReader,
-    block: Vec<u64>,
-    at: usize,
-    /// Its states that an earlier layer has.
-    repeated: Vec<u64>,
-}
-
-impl Stream {
-    fn head(&self, shape: RecordShape) -> Option<&[u64]> {
-        self.block.get(self.at..self.at + shape.stride()).map(|record| shape.state(record))
-    }
-
-    fn step(&mut self, shape: RecordShape) -> Result<(), Trouble> {
-        self.at += shape.stride();
-        if self.at >= self.block.len() {
-            self.at = 0;
-            if !self.reader.next_records(&mut self.block)? {
-                self.block.clear();
-            }
-        }
-        Ok(())
-    }
-}
-
-/// What each of these layers has that an earlier layer has as well, in one pass over them and the settled ones; nothing where
-/// that is too much to hold.
-async fn repeated(
-    journal: &Journal,
-    settling: &mut Settling,
-    depths: Range<usize>,
-) -> Result<Option<Vec<Vec<u64>>>, Trouble> {
-    let (shape, disk) = (journal.shape(), journal.disk());
-    let most_bytes = disk.governor.limit() / 48;
-    let _held = disk.governor.try_reserve(most_bytes, "states that came again")?;
-    let mut most_words = most_bytes as usize / 8;
-    let mut streams = Vec::new();
-    for depth in depths.clone() {
-        let reader = match journal.parts(depth) {
-            // Parts of buckets, each ascending, become one.
-            Some(parts) => {
-                let options = journal.options();
-                let limits = MergeLimits::for_memory(disk, options);
-                let (one, _) = merge_unique(disk, parts.to_vec(), RunKind::Frontier, options, limits).await?;
-                LayerReader::of_run(&one)?
-            }
-            None => journal.reader(depth)?,
-        };
-        let mut stream = Stream { reader, block: Vec::new(), at: 0, repeated: Vec::new() };
-        stream.reader.next_records(&mut stream.block)?;
-        streams.push(stream);
-    }
-    let mut apart = vec![0; depths.len()];
-    let mut pass = settling.settled_pass()?;
-    let (mut batch, mut copies, mut present) = (Vec::new(), Vec::new(), Bitmap::default());
-    loop {
-        batch.clear();
-        copies.clear();
-        while batch.len() < BATCH * shape.stride() {
-            // The least state, in the first layer that has it.
-            let mut least: Option<(usize, &[u64])> = None;
-            for (n, stream) in streams.iter().enumerate() {
-                if let Some(head) = stream.head(shape)
-                    && least.is_none_or(|(_, least)| compare(head, least) == Less)
-                {
-                    least = Some((n, head));
-                }
-            }
-            let Some((first, state)) = least else { break };
-            let number = batch.len() / shape.stride();
-            batch.resize(batch.len() + shape.payload_words(), 0);
-            batch.extend_from_slice(state);
-            let from = batch.len() - shape.words();
-            for (n, stream) in streams.iter_mut().enumerate().skip(first) {
-                if stream.head(shape).is_some_and(|head| compare(head, &batch[from..]) == Equal) {
-                    copies.push((number, n));
-                    stream.step(shape)?;
-                }
-            }
-        }
-        if batch.is_empty() {
-            break;
-        }
-        let records = Records::new(shape, &batch);
-        present.reset(records.len());
-        pass.mark(records, &mut present)?;
-        disk.rest().await?;
-        let mut keeper: Option<(usize, usize)> = None;
-        for &(number, n) in &copies {
-            let first = keeper.is_none_or(|(before, _)| before != number);
-            if first {
-                keeper = Some((number, n));
-            }
-            if first && !present.get(number) {
-                continue;
-            }
-            if let Some((_, kept)) = keeper.filter(|_| !first && !present.get(number)) {
-                apart[n - kept] += 1;
-            }
-            let Some(left) = most_words.checked_sub(shape.words()) else { return Ok(None) };
-            most_words = left;
-            streams[n].repeated.extend_from_slice(records.state(number));
-        }
-    }
-    let here = apart.into_iter().enumerate().filter(|&(_, found)| found > 0);
-    let mut distances: Vec<Distance> =
-        here.map(|(far, found)| Distance { nearest: far as u64, farthest: far as u64, found }).collect();
-    pass.by_distance(depths.start as u64, &mut distances);
-    drop(pass);
-    settling.note(&distances);
-    Ok(Some(streams.into_iter().map(|stream| stream.repeated).collect()))
 }

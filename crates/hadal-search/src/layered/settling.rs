@@ -75,6 +75,7 @@ pub(crate) struct Settling {
     random: Xorshift,
     /// Depth of the layer being found.
     depth: u64,
+    disk: Disk,
     _memory: Reservation,
 }
 
@@ -96,6 +97,7 @@ impl Settling {
             histogram: Vec::new(),
             random: Xorshift::golden(),
             depth: 0,
+            disk: disk.clone(),
             _memory: disk.governor.try_reserve(2 * most, "settled layers")?,
         })
     }
@@ -122,6 +124,16 @@ impl Settling {
             && (self.trusted
                 || open == self.full.len() as u64
                 || self.unsettled * self.share > self.all.states() + FEW)
+    }
+
+    /// Threads that may look for states.
+    pub(super) fn threads(&self) -> usize {
+        self.disk.workers()
+    }
+
+    /// Bytes of memory that are free.
+    pub(super) fn available(&self) -> u64 {
+        self.disk.governor.available()
     }
 
     /// A pass over the settled layers.

@@ -12,7 +12,7 @@ use crate::report::DetectionWork;
 use hadal_store::Reservation;
 use hadal_store::error::WriteError;
 use hadal_store::levels::LevelPolicy;
-use hadal_store::merge::{MemorySource, RecordSink, RunMerge, subtract_closed};
+use hadal_store::merge::{MemorySource, MergeInputs, RecordSink, RunMerge, subtract_closed, subtract_together};
 use hadal_store::run::{RunKind, RunOptions, RunReader, RunWriter};
 use hadal_store::shape::Records;
 use hadal_store::vfs::{Disk, at_once};
@@ -171,36 +171,52 @@ impl SortedDetector {
             Passes::PerBatch => Vec::new(),
         };
         let last = groups.pop();
-        let mut merge = self.candidates.merge()?;
+        let mut inputs = self.candidates.inputs();
         for group in groups {
             // More runs than can be open at once: what these do not have is compared with the next.
-            let mut pass = self.closed.filter_group(group)?;
             let mut left = RunWriter::create(&self.disk, RunKind::Candidates, &self.options)?;
-            let done = subtract_closed(&self.disk, merge, &mut pass, &mut left).await?;
-            found.within += done.duplicates_within;
-            found.earlier += done.duplicates_closed;
-            found.work.comparisons += done.comparisons;
+            self.subtract(&inputs, (Some(group), None), &mut left, &mut found).await?;
             found.work.passes += 1;
-            pass.by_distance(self.depth, &mut found.by_distance);
-            drop(pass);
-            merge = RunMerge::of_runs(self.options.shape, &[left.finish()?])?;
+            inputs = MergeInputs::of_runs(vec![left.finish()?]);
         }
-        let mut pass = match last {
-            Some(group) => self.closed.filter_group(group)?,
-            None => self.closed.filter(u64::MAX)?,
-        };
-        let done = match &mut self.screen {
-            Some(screen) => {
-                subtract_closed(&self.disk, merge, &mut screen.over(&mut pass), &mut Sink(layer)).await?
-            }
-            None => subtract_closed(&self.disk, merge, &mut pass, &mut Sink(layer)).await?,
-        };
-        found.within += done.duplicates_within + self.candidates.merged_away();
-        found.earlier += done.duplicates_closed;
-        found.work.comparisons += done.comparisons;
-        pass.by_distance(self.depth, &mut found.by_distance);
+        self.subtract(&inputs, (last, self.screen.as_ref()), &mut Sink(layer), &mut found).await?;
+        found.within += self.candidates.merged_away();
         self.candidates.clear();
         Ok(found)
+    }
+
+    /// Frees candidates of the states in one of the groups of closed runs, or of small layers only, on all threads. Those that
+    /// the filter, where one is given, calls new are not looked for.
+    async fn subtract(
+        &self,
+        inputs: &MergeInputs<'_>,
+        (group, screen): (Option<Range<usize>>, Option<&Screen>),
+        fresh: &mut dyn RecordSink,
+        found: &mut Found,
+    ) -> Result<(), Trouble> {
+        let (disk, shape) = (&self.disk, self.options.shape);
+        let make = || match &group {
+            Some(group) => self.closed.filter_group(group.clone()),
+            None => self.closed.filter(u64::MAX),
+        };
+        let first = make()?;
+        let (threads, beside) = (first.threads(disk.workers(), disk.governor.available()), first.footprint());
+        let mut passes = vec![first];
+        for _ in 1..threads {
+            passes.push(make()?);
+        }
+        let done = match screen {
+            Some(screen) => {
+                let mut screened: Vec<_> = passes.iter_mut().map(|pass| screen.over(pass)).collect();
+                subtract_together(disk, (inputs, shape), (&mut screened, beside), fresh).await?
+            }
+            None => subtract_together(disk, (inputs, shape), (&mut passes, beside), fresh).await?,
+        };
+        found.within += done.duplicates_within;
+        found.earlier += done.duplicates_closed;
+        found.work.comparisons += done.comparisons;
+        passes.iter().for_each(|pass| pass.by_distance(self.depth, &mut found.by_distance));
+        Ok(())
     }
 
     /// Makes the filter, or gives it up.

@@ -102,6 +102,14 @@ impl DiskMark {
         // The files of layers are closed states' too: what is read of them after the expansion is looked up.
         work.closed_read += layers.0.saturating_sub(work.layer_read);
         work.next_written = layers.1;
+        let time =
+            |kind: usize| (now.times[kind].0 - self.times[kind].0, now.times[kind].1 - self.times[kind].1);
+        let files = &mut row.seconds.files;
+        (files.candidates_read, files.candidates_written) = time(RunKind::Candidates as usize);
+        (files.closed_read, files.closed_written) = time(RunKind::Closed as usize);
+        let layers = time(RunKind::Frontier as usize);
+        files.closed_read += (layers.0 - files.layer_read).max(0.0);
+        files.next_written = layers.1;
     }
 }
 
@@ -112,12 +120,16 @@ pub(in crate::layered) struct DiskMark {
     waited: f64,
     /// Bytes of runs read and written, by kind.
     kinds: [(u64, u64); RunKind::ALL.len()],
+    /// Seconds that took.
+    times: [(f64, f64); RunKind::ALL.len()],
 }
 
 impl DiskMark {
-    /// Bytes of layers that were read since.
-    pub(in crate::layered) fn layers_read(&self, disk: &Disk) -> u64 {
-        disk.traffic.of_kind(RunKind::Frontier).0 - self.kinds[RunKind::Frontier as usize].0
+    /// Bytes of layers that were read since, and how many seconds that took.
+    pub(in crate::layered) fn layers_read(&self, disk: &Disk) -> (u64, f64) {
+        let (bytes, seconds) = (disk.traffic.of_kind(RunKind::Frontier).0, times_of(disk, RunKind::Frontier).0);
+        let kind = RunKind::Frontier as usize;
+        (bytes - self.kinds[kind].0, seconds - self.times[kind].0)
     }
 
     pub(in crate::layered) fn of(disk: &Disk) -> Self {
@@ -126,6 +138,13 @@ impl DiskMark {
             written: disk.traffic.bytes_written(),
             waited: disk.threads.waited().as_secs_f64(),
             kinds: RunKind::ALL.map(|kind| disk.traffic.of_kind(kind)),
+            times: RunKind::ALL.map(|kind| times_of(disk, kind)),
         }
     }
+}
+
+/// Seconds that reading and writing runs of this kind took.
+fn times_of(disk: &Disk, kind: RunKind) -> (f64, f64) {
+    let (read, written) = disk.traffic.time_of_kind(kind);
+    (read.as_secs_f64(), written.as_secs_f64())
 }

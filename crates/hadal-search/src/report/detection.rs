@@ -62,6 +62,39 @@ impl DetectionWork {
     }
 }
 
+/// Seconds that reading and writing files took, by what they hold (Lamborn 2014, table 3.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FileSeconds {
+    /// Reading the layer, to expand it.
+    pub layer_read: f64,
+    /// Reading candidates.
+    pub candidates_read: f64,
+    /// Writing candidates.
+    pub candidates_written: f64,
+    /// Reading closed states.
+    pub closed_read: f64,
+    /// Writing closed states, as runs merge.
+    pub closed_written: f64,
+    /// Writing the next layer.
+    pub next_written: f64,
+}
+
+impl FileSeconds {
+    /// Its numbers, for those who write or read them.
+    pub(crate) fn numbers(&mut self) -> [&mut f64; 6] {
+        let FileSeconds {
+            layer_read,
+            candidates_read,
+            candidates_written,
+            closed_read,
+            closed_written,
+            next_written,
+        } = self;
+        [layer_read, candidates_read, candidates_written, closed_read, closed_written, next_written]
+    }
+}
+
 /// Duplicates by how many layers back the original lies, counted from the layer being found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Distance {

@@ -82,9 +82,10 @@ pub(crate) fn closed_set<'a>(
     journal: &Journal,
     room: Room,
 ) -> Result<(Box<dyn Detector + 'a>, Tier), Trouble> {
+    let disk = &room.disk.with_workers(room.threads);
     if room.options.shape.payload_words() > 0 {
         // A diagram has no place for payloads.
-        return Ok((on_disk(room.disk, room.options, journal, room.screen)?, Tier::SortedRuns));
+        return Ok((on_disk(disk, room.options, journal, room.screen)?, Tier::SortedRuns));
     }
     let made = room.diagram(space, journal);
     let diagram = made.and_then(|(mut diagram, known)| {
@@ -97,7 +98,7 @@ pub(crate) fn closed_set<'a>(
         unfit @ (Ok(_) | Err(Trouble::OverBudget(_) | Trouble::Setup(_))) => {
             // What it held is needed for the next.
             drop(unfit);
-            let detector = on_disk(room.disk, room.options, journal, room.screen)?;
+            let detector = on_disk(disk, room.options, journal, room.screen)?;
             Ok((detector, Tier::SortedRuns))
         }
         Err(other) => Err(other),

@@ -4,7 +4,7 @@ use super::Level;
 use crate::bitmap::Bitmap;
 use crate::error::ReadError;
 use crate::merge::{ClosedFilter, RunScan};
-use crate::run::{RunFile, RunProbe};
+use crate::run::{RunFile, RunProbe, RunReader};
 use crate::shape::Records;
 
 /// Asks every run of a set, the newest first: most duplicates lie a few layers back, and a candidate that was found
@@ -49,6 +49,16 @@ impl LevelsFilter {
         };
         let chosen = levels.iter().rev().filter(|level| level.run.records() > 0 && asked(level.layers));
         Ok(LevelsFilter { parts: chosen.map(part).collect() })
+    }
+
+    /// Whether each run is asked through its index, so that asking about some of the candidates reads some of it.
+    pub fn is_indexed(&self) -> bool {
+        self.parts.iter().all(|part| matches!(part.access, Access::Unopened(Some(_)) | Access::Probe(_)))
+    }
+
+    /// Bytes of memory that asking takes, at most.
+    pub fn footprint(&self) -> u64 {
+        self.parts.iter().map(|part| RunReader::footprint_of(&part.run)).sum()
     }
 
     /// Duplicates by how far back they lie, newest run first.

@@ -1,15 +1,18 @@
 //! Merging sorted streams of records: a loser tree over decoded blocks, duplicates removed on the way.
 
+mod inputs;
 mod kernel;
 mod passes;
+mod ranges;
 mod scan;
 mod source;
 mod subtract;
 
+pub use inputs::MergeInputs;
 pub use passes::{MergeLimits, merge_unique};
 pub use scan::RunScan;
 pub use source::{BlockSource, MemorySource};
-pub use subtract::{ClosedFilter, RecordSink, Subtracted, subtract_closed};
+pub use subtract::{ClosedFilter, RecordSink, Subtracted, subtract_closed, subtract_together};
 
 use kernel::{Cursor, Fill, Output, Tournament};
 

@@ -1,6 +1,8 @@
 //! Merging many runs into one, in several passes where file handles or memory do not allow a single one.
 
-use super::{BlockSource, RunMerge};
+use super::BlockSource;
+use super::inputs::MergeInputs;
+use super::ranges::merge_ranges;
 use crate::error::MergeError;
 use crate::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
 use crate::shape::Records;
@@ -73,10 +75,18 @@ impl Passes<'_> {
 
     async fn merge_once(&mut self, runs: &[RunFile]) -> Result<RunFile, MergeError> {
         let (disk, shape) = (self.disk, self.options.shape);
-        let mut merge = RunMerge::of_runs(shape, runs)?;
         let records = runs.iter().map(RunFile::records).sum();
         let options = self.options.for_records(records, disk.governor.limit());
         let mut writer = RunWriter::create(disk, self.kind, &options)?;
+        let inputs = MergeInputs::of_runs(runs.to_vec());
+        if let Some(ranges) = inputs.ranges(disk, shape, 0)? {
+            let mut helpers = vec![(); ranges.threads];
+            let take = &mut |records: Records<'_>| writer.push_all(records);
+            let met = merge_ranges(disk, (&inputs, &ranges), &mut helpers, |_, _, _| Ok(()), take).await?;
+            self.duplicates += met.duplicates;
+            return Ok(writer.finish()?);
+        }
+        let mut merge = inputs.merge(shape)?;
         let mut batch = Vec::new();
         while merge.next_block(&mut batch)? {
             writer.push_all(Records::new(shape, &batch))?;

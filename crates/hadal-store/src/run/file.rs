@@ -146,6 +146,11 @@ impl RunFile {
         self.inner.committed.store(false, Ordering::Relaxed);
     }
 
+    /// How many blocks it has.
+    pub(crate) fn blocks(&self) -> u64 {
+        self.trailer().blocks
+    }
+
     pub(super) fn trailer(&self) -> &Trailer {
         &self.inner.layout.trailer
     }

@@ -129,15 +129,25 @@ impl BlockIndex {
 
     /// The only block that may hold `state`, or the first where none may.
     pub fn block_before(&self, state: &[u64]) -> usize {
+        self.blocks_where(|first| compare(first, state) != Ordering::Greater).saturating_sub(1)
+    }
+
+    /// How many blocks begin with a state below this one.
+    pub(super) fn blocks_below(&self, state: &[u64]) -> usize {
+        self.blocks_where(|first| compare(first, state) == Ordering::Less)
+    }
+
+    /// How many blocks begin with a state of which this holds; it holds for all before those of which it does not.
+    fn blocks_where(&self, holds: impl Fn(&[u64]) -> bool) -> usize {
         let (mut low, mut high) = (0, self.blocks());
         while low < high {
             let middle = (low + high) / 2;
-            match compare(self.first_key(middle), state) {
-                Ordering::Greater => high = middle,
-                _ => low = middle + 1,
+            match holds(self.first_key(middle)) {
+                true => low = middle + 1,
+                false => high = middle,
             }
         }
-        low.saturating_sub(1)
+        low
     }
 
     /// All first keys, one after the other.

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::{AlignedBuffer, Caching, Disk, Pending, VfsFile};
 use crate::governor::{OverBudget, Reservation};
@@ -70,8 +71,10 @@ impl AppendStream {
             let padded = self.filled.next_multiple_of(super::SECTOR);
             self.filling[self.filled..padded].fill(0);
             // Nothing is left to do meanwhile, so another thread would only be waited for.
-            self.disk.traffic.count_written(self.disk.kind(), padded as u64);
+            let (traffic, begun) = (&self.disk.traffic, Instant::now());
+            traffic.count_written(self.disk.kind(), padded as u64);
             self.file.write_at(self.offset, &self.filling[..padded])?;
+            traffic.count_writing(self.disk.kind(), begun);
         }
         self.file.set_len(length)?;
         Ok(length)
@@ -84,8 +87,11 @@ impl AppendStream {
         self.offset += self.filled as u64;
         self.filled = 0;
         self.disk.traffic.count_written(self.disk.kind(), bytes as u64);
+        let (traffic, kind) = (Arc::clone(&self.disk.traffic), self.disk.kind());
         self.writing = Some(self.disk.threads.submit(move || {
+            let begun = Instant::now();
             let result = file.write_at(offset, &full[..bytes]);
+            traffic.count_writing(kind, begun);
             (full, result)
         }));
         Ok(())

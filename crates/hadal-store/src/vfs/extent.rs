@@ -60,6 +60,7 @@ pub(crate) fn request_extent(
         let begun = Instant::now();
         let extent = read_extent(&*file, range, buffer)?;
         traffic.count_read(kind, extent.inside.end as u64);
+        traffic.count_reading(kind, begun);
         traffic.speed.note(extent.inside.end as u64, begun.elapsed());
         Ok(extent)
     };
@@ -88,7 +89,9 @@ pub(crate) fn read_extent(
 
 /// Reads `range` into memory of its own, now.
 pub(crate) fn read_range(disk: &Disk, file: &dyn VfsFile, range: Range<u64>) -> io::Result<Vec<u8>> {
+    let begun = Instant::now();
     let extent = read_extent(file, range, AlignedBuffer::new(0))?;
     disk.traffic.count_read(disk.kind(), extent.inside.end as u64);
+    disk.traffic.count_reading(disk.kind(), begun);
     Ok(extent.bytes().to_vec())
 }

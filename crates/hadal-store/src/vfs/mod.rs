@@ -20,6 +20,7 @@ mod turn;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 pub use brake::{Armed, Brake, InTurns};
 pub use buffer::AlignedBuffer;
@@ -128,6 +129,8 @@ pub struct Disk {
     pub brake: Arc<Brake>,
     /// What its streams are counted as.
     kind: Option<RunKind>,
+    /// Threads that merge runs.
+    workers: usize,
     next_file: Arc<AtomicU64>,
 }
 
@@ -142,6 +145,8 @@ pub struct Traffic {
     records_written: AtomicU64,
     /// Bytes of runs read and written, by what they hold.
     by_kind: [(AtomicU64, AtomicU64); RunKind::ALL.len()],
+    /// Nanoseconds that took.
+    nanos_by_kind: [(AtomicU64, AtomicU64); RunKind::ALL.len()],
 }
 
 impl Traffic {
@@ -181,6 +186,29 @@ impl Traffic {
         (read.load(Ordering::Relaxed), written.load(Ordering::Relaxed))
     }
 
+    /// Time that reading and writing runs of this kind took so far, all threads together.
+    pub fn time_of_kind(&self, kind: RunKind) -> (Duration, Duration) {
+        let (read, written) = &self.nanos_by_kind[kind as usize];
+        let time = |nanos: &AtomicU64| Duration::from_nanos(nanos.load(Ordering::Relaxed));
+        (time(read), time(written))
+    }
+
+    /// Counts the time since a read began.
+    pub(crate) fn count_reading(&self, kind: Option<RunKind>, begun: Instant) {
+        if let Some(kind) = kind {
+            let nanos = begun.elapsed().as_nanos() as u64;
+            self.nanos_by_kind[kind as usize].0.fetch_add(nanos, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts the time since a write began.
+    pub(crate) fn count_writing(&self, kind: Option<RunKind>, begun: Instant) {
+        if let Some(kind) = kind {
+            let nanos = begun.elapsed().as_nanos() as u64;
+            self.nanos_by_kind[kind as usize].1.fetch_add(nanos, Ordering::Relaxed);
+        }
+    }
+
     /// Counts bytes that a stream reads.
     pub(crate) fn count_read(&self, kind: Option<RunKind>, bytes: u64) {
         self.add_read(bytes);
@@ -213,12 +241,22 @@ impl Disk {
     pub fn new(vfs: Arc<dyn Vfs>, threads: Arc<IoThreads>, governor: Governor, next_file: u64) -> Self {
         let next_file = Arc::new(AtomicU64::new(next_file));
         let (traffic, brake, kind) = (Arc::default(), Arc::default(), None);
-        Disk { vfs, threads, governor, traffic, brake, kind, next_file }
+        Disk { vfs, threads, governor, traffic, brake, kind, workers: 1, next_file }
     }
 
     /// The same disk, whose files go through another folder over its own.
     pub fn through(&self, over: impl FnOnce(Arc<dyn Vfs>) -> Arc<dyn Vfs>) -> Self {
         Disk { vfs: over(Arc::clone(&self.vfs)), ..self.clone() }
+    }
+
+    /// The same disk, whose runs are merged on so many threads.
+    pub fn with_workers(&self, workers: usize) -> Self {
+        Disk { workers: workers.max(1), ..self.clone() }
+    }
+
+    /// Threads that merge runs.
+    pub fn workers(&self) -> usize {
+        self.workers
     }
 
     /// The same disk for runs of this kind, whose bytes are counted by themselves as well.

@@ -90,7 +90,8 @@ impl<'a> Sweep<'a> {
         self.begun = self.begun.max(done);
         // Its memory is needed for what comes.
         drop(source);
-        self.counted.row.detection.layer_read = mark.layers_read(&self.disk);
+        let row = &mut self.counted.row;
+        (row.detection.layer_read, row.seconds.files.layer_read) = mark.layers_read(&self.disk);
         if stopped.is_none()
             && let Err(trouble) = self.drain().await
         {
@@ -236,7 +237,7 @@ impl<'a> Sweep<'a> {
         self.widths.push(unique);
         self.task.control.gauges.states.fetch_add(unique, Ordering::Relaxed);
         let ended = match pushed {
-            Ok(()) => self.go_deeper(depth, commits).await,
+            Ok(()) => self.go_deeper(depth, commits, mark).await,
             failed => failed,
         };
         if let Err(trouble) = ended {
@@ -247,19 +248,37 @@ impl<'a> Sweep<'a> {
         Ok(None)
     }
 
-    /// Closes the layer just found, and commits where that is due.
-    async fn go_deeper(&mut self, depth: usize, commits: bool) -> Result<(), Trouble> {
+    /// Closes the layer just found, and settles those before it where that is due.
+    async fn close(&mut self, depth: usize) -> Result<(), Trouble> {
         let detector = &mut self.detector;
         let mut close = async |layer: LayerView<'_>| detector.closed(depth as u64 + 1, layer).await;
-        let (closed, seconds) = busy(self.journal.view_last(&mut close)).await;
-        self.counted.row.seconds.detecting += seconds;
-        closed?;
+        self.journal.view_last(&mut close).await?;
         if self.detector.struggles() {
             self.fall_back().await?;
         }
         if self.detector.settling().is_some_and(|settling| settling.is_due()) {
             self.settle().await?;
         }
+        Ok(())
+    }
+
+    /// Adds what closing took to the figures of the layer from which the closed one was found.
+    fn note_closing(&mut self, depth: usize, mark: &DiskMark, seconds: f64) {
+        match self.counted.layers.get_mut(depth).filter(|_| self.mailbox.is_alone()) {
+            Some(row) => {
+                row.seconds.detecting += seconds;
+                mark.complete(row, &DiskMark::of(&self.disk));
+            }
+            // The figures of all workers were added up before.
+            None => self.counted.row.seconds.detecting += seconds,
+        }
+    }
+
+    /// Closes the layer just found, and commits where that is due.
+    async fn go_deeper(&mut self, depth: usize, commits: bool, mark: &DiskMark) -> Result<(), Trouble> {
+        let (closed, seconds) = busy(self.close(depth)).await;
+        self.note_closing(depth, mark, seconds);
+        closed?;
         self.delete_old();
         if let Some(warning) = self.ledger.as_mut().and_then(|ledger| ledger.foresee(&self.journal)) {
             self.task.control.warn(warning);
