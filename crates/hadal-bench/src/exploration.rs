@@ -95,7 +95,7 @@ impl Exploration {
         Ok(exploration)
     }
 
-    fn read(json: Value) -> Self {
+    pub(super) fn read(json: Value) -> Self {
         let count = |name: &str| json[name].as_u64().unwrap_or(0);
         let seconds = |name: &str| json[name].as_f64().unwrap_or(0.0);
         let text = |name: &str| json[name].as_str().map(str::to_owned);

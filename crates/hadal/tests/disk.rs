@@ -157,6 +157,10 @@ fn options_of_the_disk_that_would_do_nothing_are_refused() {
     for flags in [
         &["--strategy", "bfs", "--disk-limit", "1G"][..],
         &["--strategy", "part", "--when-full", "delete-layers"],
+        // The place is a folder on disk.
+        &["--strategy", "layered", "--keep-layers", "4", "--in-ram"],
+        &["--strategy", "sort", "--part-heuristic", "adaptive"],
+        &["--strategy", "bao-jones", "--part-heuristic", "adaptive"],
     ] {
         let refused = place.check(flags).expect_code(2);
         assert!(refused.stderr.contains("would do nothing"), "{refused:#?}");

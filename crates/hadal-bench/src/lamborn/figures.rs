@@ -122,3 +122,25 @@ pub fn written(name: &str, value: Option<f64>) -> String {
         Some(value) => grouped(value as u64),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_that_ends_in_an_error_counts_what_was_generated_before_its_last_layer() {
+        let text = r#"{"verdict": "VERDICT", "states": 17, "transitions": 30, "depth": 2, "layers": [
+            {"states": 1, "transitions": 4, "candidates": 4, "duplicates_within": 1},
+            {"states": 3, "transitions": 9, "candidates": 8, "duplicates_within": 3},
+            {"states": 5, "transitions": 17, "candidates": 16, "duplicates_within": 8}]}"#;
+        let run = |verdict: &str| {
+            let json = serde_json::from_str(&text.replace("VERDICT", verdict)).expect("JSON");
+            Exploration::read(json)
+        };
+        let told = |name: &str, verdict: &str| figure(name, &run(verdict)).expect("it is known");
+        assert_eq!(counts(&run("violated")), (9, 13));
+        assert_eq!(counts(&run("holds")), (9, 30));
+        assert_eq!((told("left", "violated"), told("left", "holds")), (8.0, 16.0));
+        assert_eq!((told("layers", "violated"), told("largest_layer", "violated")), (3.0, 5.0));
+    }
+}

@@ -217,10 +217,7 @@ fn problem(instance: &Instance, run: &Exploration) -> Option<String> {
     let (states, transitions) = instance.counts?;
     let ours = figures::counts(run);
     (ours != (states, transitions)).then(|| {
-        format!(
-            "{} states and {} transitions where there are {states} and {transitions}",
-            ours.0, ours.1
-        )
+        format!("{} states and {} transitions where there are {states} and {transitions}", ours.0, ours.1)
     })
 }
 

@@ -69,7 +69,8 @@ impl PartialDetector {
             Ok(Passes { window: self.window.filter_where(asked)?, all })
         };
         let first = make()?;
-        let (threads, beside) = (first.threads(self.disk.workers(), self.disk.governor.available()), first.footprint());
+        let (threads, beside) =
+            (first.threads(self.disk.workers(), self.disk.governor.available()), first.footprint());
         let mut passes = vec![first];
         for _ in 1..threads {
             passes.push(make()?);

@@ -12,7 +12,9 @@ use crate::report::DetectionWork;
 use hadal_store::Reservation;
 use hadal_store::error::WriteError;
 use hadal_store::levels::LevelPolicy;
-use hadal_store::merge::{MemorySource, MergeInputs, RecordSink, RunMerge, subtract_closed, subtract_together};
+use hadal_store::merge::{
+    MemorySource, MergeInputs, RecordSink, RunMerge, subtract_closed, subtract_together,
+};
 use hadal_store::run::{RunKind, RunOptions, RunReader, RunWriter};
 use hadal_store::shape::Records;
 use hadal_store::vfs::{Disk, at_once};

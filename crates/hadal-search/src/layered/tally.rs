@@ -127,7 +127,8 @@ pub(in crate::layered) struct DiskMark {
 impl DiskMark {
     /// Bytes of layers that were read since, and how many seconds that took.
     pub(in crate::layered) fn layers_read(&self, disk: &Disk) -> (u64, f64) {
-        let (bytes, seconds) = (disk.traffic.of_kind(RunKind::Frontier).0, times_of(disk, RunKind::Frontier).0);
+        let (bytes, seconds) =
+            (disk.traffic.of_kind(RunKind::Frontier).0, times_of(disk, RunKind::Frontier).0);
         let kind = RunKind::Frontier as usize;
         (bytes - self.kinds[kind].0, seconds - self.times[kind].0)
     }

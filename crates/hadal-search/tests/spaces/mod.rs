@@ -144,13 +144,8 @@ impl Grid {
 
     /// Names the scalars of its states: the coordinates, or halves of scrambled words.
     pub fn with_fields(mut self) -> Self {
-        let field = |n: u32| StateField {
-            name: format!("x{n}"),
-            offset: 32 * n,
-            width: 32,
-            group: n,
-            owner: None,
-        };
+        let field =
+            |n: u32| StateField { name: format!("x{n}"), offset: 32 * n, width: 32, group: n, owner: None };
         self.fields = (0..self.dimensions.next_multiple_of(2) as u32).map(field).collect();
         self
     }

@@ -132,8 +132,12 @@ mod tests {
     fn threads_change_neither_what_is_merged_nor_what_is_counted() {
         let folder = tempfile::tempdir().unwrap();
         let shape = RecordShape::with_payload(2, 1);
-        let options =
-            RunOptions { codec: Codec::Lz4, block_bytes: 1 << 10, chunk_bytes: 1 << 12, ..RunOptions::new(shape, 7) };
+        let options = RunOptions {
+            codec: Codec::Lz4,
+            block_bytes: 1 << 10,
+            chunk_bytes: 1 << 12,
+            ..RunOptions::new(shape, 7)
+        };
         let mut random = Xorshift::golden();
         let lists: Vec<Vec<u64>> = (0..5).map(|n| records(&mut random, 10_000 * (n + 1), shape)).collect();
         let held = records(&mut random, 3000, shape);
@@ -150,7 +154,8 @@ mod tests {
             let mut passes: Vec<_> = (0..workers).map(|_| levels.filter().unwrap()).collect();
             let mut fresh = Vec::<u64>::new();
             let done =
-                at_once(subtract_together(&disk, (&inputs, shape), (&mut passes, 1 << 10), &mut fresh)).unwrap();
+                at_once(subtract_together(&disk, (&inputs, shape), (&mut passes, 1 << 10), &mut fresh))
+                    .unwrap();
             let limits = MergeLimits { fan_in: 9 };
             let (merged, duplicates) =
                 at_once(merge_unique(&disk, runs, RunKind::Closed, &options, limits)).unwrap();

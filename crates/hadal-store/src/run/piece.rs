@@ -33,11 +33,7 @@ pub struct RunPiece {
 
 impl RunPiece {
     /// Reads the blocks that may hold some of them; `index` must be this run's. None where no block may.
-    pub fn open(
-        run: &RunFile,
-        index: &BlockIndex,
-        range: StateRange<'_>,
-    ) -> Result<Option<Self>, ReadError> {
+    pub fn open(run: &RunFile, index: &BlockIndex, range: StateRange<'_>) -> Result<Option<Self>, ReadError> {
         let first = range.from.map_or(0, |state| index.block_before(state));
         let end = range.to.map_or(index.blocks(), |state| index.blocks_below(state));
         if first >= end {
