@@ -479,6 +479,13 @@ fn distances_of_duplicates_show_the_locality_of_the_graph() {
     let report = whole(&Grid::torus(2, 60), &named("sort-file-per-layer"), 1).report;
     let farthest = report.layers.iter().flat_map(|layer| &layer.by_distance).map(|d| d.nearest).max();
     assert!(farthest.is_none_or(|nearest| nearest <= 2), "an undirected graph repeats two layers at most");
+    let strategy = Strategy { cache: CacheKind::Off, ..named("sort-file-per-layer") };
+    let report = whole(&Grid::cycles(2, 40), &strategy, 1).report;
+    // Each of few layers has a file: a state that goes round comes again after 40 steps, and it is seen that it does.
+    let found: Vec<_> = report.layers.iter().flat_map(|layer| &layer.by_distance).collect();
+    assert!(found.iter().all(|found| (found.nearest, found.farthest) == (40, 40)), "{found:?}");
+    // Both ways round lead to the first state in one layer.
+    assert_eq!(found.iter().map(|found| found.found).sum::<u64>(), 79);
     let cycles = Grid::cycles(1, 300);
     let strategy = Strategy { cache: CacheKind::Off, ..named("sort") };
     let report = whole(&cycles, &strategy, 1).report;

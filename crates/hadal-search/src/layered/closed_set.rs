@@ -21,8 +21,9 @@ use std::ops::Range;
 /// Takes closed records with the first and last depth that they may be of.
 pub(crate) type TakesClosed<'t> = dyn FnMut((u64, u64), &[u64]) -> Result<(), Trouble> + 't;
 
-/// Words of small layers that share a file where each layer should have its own.
+/// Words of small layers that share a file where each layer should have its own, once there are so many files.
 const APART: usize = 256;
+const ALONE: usize = 128;
 
 pub(crate) struct ClosedSet {
     levels: Levels,
@@ -95,7 +96,10 @@ impl ClosedSet {
             }
             LayerView::States(states) => {
                 let states = states.flat();
-                if self.recent.len() + states.len() > self.most_recent {
+                let alone = !self.merges && depths != self.recent_depths;
+                if self.recent.len() + states.len() > self.most_recent
+                    || (alone && self.levels.runs().count() < ALONE)
+                {
                     self.flush().await?;
                 }
                 let (first, last) = if self.recent.is_empty() { depths } else { self.recent_depths };
