@@ -103,12 +103,12 @@ fn newest_in_common(former: &[Journal], company: &Company) -> Result<Option<u64>
     Ok(common.and_then(|common| common.into_iter().max()))
 }
 
+/// Names of runs, and lists of words by name.
+type Contents = (Vec<String>, BTreeMap<String, Vec<u64>>);
+
 /// The names of the runs that every former worker has, and the words that all of them share: as the first worker that reads any
 /// tells.
-fn contents(
-    former: &[Journal],
-    company: &Company,
-) -> Result<(Vec<String>, BTreeMap<String, Vec<u64>>), DiskError> {
+fn contents(former: &[Journal], company: &Company) -> Result<Contents, DiskError> {
     let mut said = Vec::new();
     if let Some(former) = former.first() {
         let (names, words) = former.contents();
