@@ -272,7 +272,7 @@ impl Reduced {
         let path = shrink::states(self.shown().system(), &trace).map_err(internal)?;
         let kind = match trace.ending {
             TraceEnding::Fault(label) => ViolationKind::Fault(label),
-            TraceEnding::State => found.kind,
+            TraceEnding::State | TraceEnding::Met(_) => found.kind,
         };
         let exact = !self.args.safe_abstraction && self.parts.len() == 1;
         Ok(Violation { kind, path, shortest: found.shortest && exact })
@@ -285,7 +285,10 @@ impl Reduced {
         let start = labels.next().ok_or_else(|| CheckError::Internal("a trace without states".into()))?;
         let ending = match trace.end {
             TraceEnd::Fault { label, .. } => TraceEnding::Fault(label),
-            _ => TraceEnding::State,
+            _ => match found.kind {
+                ViolationKind::Invariant(id) | ViolationKind::Goal(id) => TraceEnding::Met(id),
+                _ => TraceEnding::State,
+            },
         };
         let trace = LabelTrace { start, labels: labels.collect(), ending };
         shrink::lift(self.shown().system(), &part.stages, trace).map_err(internal)

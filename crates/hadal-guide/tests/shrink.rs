@@ -5,6 +5,7 @@ use hadal_guide::shrink::{LabelTrace, Stage, TraceEnding, cone, lift, safe, spli
 use hadal_system::{
     Check, Label, Layout, PropertyBody, PropertyId, PropertyKind, StateSpace, Successors, System,
 };
+use hadal_testkit::Random;
 use hadal_testkit::generate::{self, Size};
 use std::collections::HashMap;
 
@@ -41,7 +42,8 @@ fn explore(system: &System, bound: usize) -> Option<Found> {
     while let Some(state) = queue.pop_front() {
         out.clear();
         worker.successors(&state, &mut out);
-        let property = match worker.check(&state) {
+        let check = worker.check(&state);
+        let property = match check {
             Check::Fine => None,
             Check::Hit(id) | Check::Fault(id) => Some(id),
         };
@@ -54,8 +56,9 @@ fn explore(system: &System, bound: usize) -> Option<Found> {
                 at = before;
             }
             labels.reverse();
-            let ending = match (property, fault) {
-                (None, Some(label)) => TraceEnding::Fault(label),
+            let ending = match (check, fault) {
+                (Check::Hit(property), _) => TraceEnding::Met(property),
+                (Check::Fine, Some(label)) => TraceEnding::Fault(label),
                 _ => TraceEnding::State,
             };
             let trace = LabelTrace { start: by[at], labels, ending };
@@ -85,7 +88,7 @@ fn assert_replays(system: &System, trace: &LabelTrace, property: Option<Property
         (TraceEnding::Fault(label), _) => {
             assert!(matches!(interpreter.fire(last, label), Outcome::Fault(_)), "{}", system.name);
         }
-        (TraceEnding::State, property) => {
+        (TraceEnding::State | TraceEnding::Met(_), property) => {
             let (Check::Hit(id) | Check::Fault(id)) = interpreter.check(last) else {
                 panic!("{}: nothing is wrong at the end", system.name)
             };
@@ -240,6 +243,66 @@ fn parts_are_wrong_together_exactly_when_the_whole_is() {
     }
     println!("{splits} taken apart, {wrong} with a broken property");
     assert!(splits > 100 && wrong > 30, "{splits} {wrong}");
+}
+
+/// A text with an environment that runs freely through the values of an array and a scalar, and a controller that reads them
+/// wherever they can be read: in guards, in bodies, in assertions, at indices that it computes.
+fn environment_and_controller(seed: u64) -> System {
+    let mut random = Random::new(seed);
+    let mut text = "byte seen[2];\nbyte mode;\nbyte x;\nbyte y;\n".to_owned();
+    let turn = 2 + random.below(3u64);
+    text += &format!(
+        "process Env {{ state e; init e; trans e -> e {{ effect seen[0] = (seen[0] + 1) % {turn}; }}, \
+         e -> e {{ effect seen[1] = 1 - seen[1]; }}, e -> e {{ effect mode = (mode + seen[1]) % 2; }}; }}\n"
+    );
+    let read = |random: &mut Random| match random.below(5u64) {
+        0 => "seen[0]".to_owned(),
+        1 => "seen[1]".to_owned(),
+        2 => "mode".to_owned(),
+        3 => "seen[x % 2]".to_owned(),
+        _ => "y".to_owned(),
+    };
+    let places = 3 + random.below(3u64);
+    let mut steps = Vec::new();
+    for _ in 0..places + 2 + random.below(4u64) {
+        let (from, to) = (random.below(places), random.below(places));
+        let guard = match random.below(3u64) {
+            0 => String::new(),
+            1 => format!("guard {} == {};", read(&mut random), random.below(3u64)),
+            _ => format!("guard {} < {} or y == 1;", read(&mut random), read(&mut random)),
+        };
+        let effect = match random.below(5u64) {
+            0 => String::new(),
+            1 => format!("effect x = {};", read(&mut random)),
+            2 => format!("effect x = (x + {}) % 3, y = {};", read(&mut random), read(&mut random)),
+            3 => format!("effect y = 255 + {};", read(&mut random)),
+            _ => "effect y = 1 - mode;".to_owned(),
+        };
+        steps.push(format!("q{from} -> q{to} {{ {guard} {effect} }}"));
+    }
+    let locations: Vec<String> = (0..places).map(|n| format!("q{n}")).collect();
+    let wrong = format!("assert q{}: {} != {};", places - 1, read(&mut random), random.below(2u64));
+    text += &format!(
+        "process Con {{ state {}; init q0; {wrong} trans {}; }}\nsystem async;\n",
+        locations.join(", "),
+        steps.join(", ")
+    );
+    hadal_lang::dve::load(hadal_system::Source::new("environment", text.as_str()), &[])
+        .expect("it is DVE")
+        .system
+}
+
+#[test]
+fn what_bodies_assertions_and_computed_indices_read_is_left_out_safely() {
+    let (mut tally, mut copied) = (Tally::default(), 0);
+    for seed in 0..1500 {
+        let system = environment_and_controller(seed);
+        let stages = cascade(&system);
+        copied += usize::from(stages.last().is_some_and(|it| it.system.actions.len() > system.actions.len()));
+        abstract_safely(&system, 100_000, &mut tally);
+    }
+    println!("{tally:?}, {copied} with copied actions");
+    assert!(tally.reduced > 500 && tally.wrong > 200 && copied > 200, "{tally:?}, {copied}");
 }
 
 /// The running example of Wehrle 2011, ch. 5: two rings of four that a chain of three steps waits for.

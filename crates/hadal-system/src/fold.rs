@@ -3,6 +3,8 @@
 //! The result means exactly the same wherever the locals have those values, errors of the model included: an
 //! operand that may meet an error is never dropped, an operation that does is left in place.
 
+mod held;
+
 use std::collections::HashMap;
 
 use crate::domain::Value;
@@ -15,19 +17,25 @@ use crate::system::{LocalId, System, VarId};
 pub struct Fold<'a> {
     system: &'a System,
     known: HashMap<LocalId, Value>,
-    fixed: HashMap<VarId, Value>,
+    held: HashMap<VarId, Vec<Value>>,
     unroll: u64,
 }
 
 impl<'a> Fold<'a> {
     /// A folder for the given values; nothing is unrolled.
     pub fn new(system: &'a System, known: impl IntoIterator<Item = (LocalId, Value)>) -> Self {
-        Fold { system, known: known.into_iter().collect(), fixed: HashMap::new(), unroll: 0 }
+        Fold { system, known: known.into_iter().collect(), held: HashMap::new(), unroll: 0 }
     }
 
     /// Takes these scalar variables of the state for fixed, too: nothing that is folded may write them.
-    pub fn fixing(mut self, fixed: impl IntoIterator<Item = (VarId, Value)>) -> Self {
-        self.fixed = fixed.into_iter().collect();
+    pub fn fixing(self, fixed: impl IntoIterator<Item = (VarId, Value)>) -> Self {
+        self.holding(fixed.into_iter().map(|(var, value)| (var, vec![value])))
+    }
+
+    /// Takes the scalars of these variables of the state for known, slot by slot: nothing that is folded may write them, and
+    /// every index into them must be in its domain. What reads a whole array or record still names it.
+    pub fn holding(mut self, held: impl IntoIterator<Item = (VarId, Vec<Value>)>) -> Self {
+        self.held = held.into_iter().collect();
         self
     }
 
@@ -43,9 +51,16 @@ impl<'a> Fold<'a> {
             ExprKind::Const(value) => ExprKind::Const(*value),
             ExprKind::Read(place) => match self.known_place(place) {
                 Some(value) => ExprKind::Const(value),
-                None => ExprKind::Read(Box::new(self.place(place))),
+                None => match self.held(place) {
+                    Some(value) => return value,
+                    None => ExprKind::Read(Box::new(self.place(place))),
+                },
             },
-            ExprKind::IsUndefined(place) if self.known_place(place).is_some() => ExprKind::Const(0),
+            ExprKind::IsUndefined(place)
+                if self.known_place(place).is_some() || self.held(place).is_some() =>
+            {
+                ExprKind::Const(0)
+            }
             ExprKind::IsUndefined(place) => ExprKind::IsUndefined(Box::new(self.place(place))),
             ExprKind::Unary(op, of) => {
                 let of = self.expr(of);
@@ -117,7 +132,6 @@ impl<'a> Fold<'a> {
     fn known_place(&self, place: &Place) -> Option<Value> {
         match place.base {
             Base::Local(local) if place.steps.is_empty() => self.known.get(&local).copied(),
-            Base::Global(var) if place.steps.is_empty() => self.fixed.get(&var).copied(),
             _ => None,
         }
     }

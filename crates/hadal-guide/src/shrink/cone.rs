@@ -78,7 +78,7 @@ pub(super) fn restrict(
         start.body.extend(clears(system, &removed));
     }
     forget_processes(&mut smaller, &removed);
-    Some(Stage { system: smaller, removed, disabled, local: None })
+    Some(Stage { system: smaller, removed, disabled, local: None, copies: Vec::new() })
 }
 
 /// Whether an action may write what is kept.

@@ -5,7 +5,7 @@
 
 use super::Stage;
 use hadal_exec::{Interpreter, Outcome};
-use hadal_system::{Label, Layout, System};
+use hadal_system::{Label, Layout, PropertyId, PropertyKind, System};
 
 /// A start and the actions fired after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub struct LabelTrace {
 pub enum TraceEnding {
     /// In its last state.
     State,
+    /// In its last state, in which this invariant is broken or this goal is met.
+    Met(PropertyId),
     /// This action meets an error there.
     Fault(Label),
 }
@@ -68,29 +70,78 @@ fn lift_stage(before: &System, stage: &Stage, trace: LabelTrace) -> Result<Label
         return Err(LiftError { step: 0 });
     };
     let mut lifted = LabelTrace { start: trace.start, labels: Vec::new(), ending: trace.ending };
-    // Moves the part until firing `label` comes out as wanted.
-    let bring = |state: &mut Vec<u64>, label: Label, wanted: &dyn Fn(&Outcome) -> bool| {
+    // Moves the part to the nearest of its states that is wanted.
+    let bring = |state: &mut Vec<u64>, wanted: &dyn Fn(usize, &[u64]) -> bool| {
         let from = local.find(state)?;
         let (way, at) = local.way(from, |number| {
             let mut moved = state.clone();
             local.place(number, &mut moved);
-            wanted(&interpreter.fire(&moved, label))
+            wanted(number, &moved)
         })?;
         local.place(at, state);
         Some(way)
     };
+    let origins = Origins::of(before, stage);
     for (n, &label) in trace.labels.iter().enumerate() {
         let failed = LiftError { step: n + 1 };
-        let way = bring(&mut state, label, &|it| matches!(it, Outcome::Reached(_))).ok_or(failed.clone())?;
+        let (label, states) = origins.of_label(label);
+        let fires = |number: usize, moved: &[u64]| {
+            states.is_none_or(|states| states.contains(&number))
+                && matches!(interpreter.fire(moved, label), Outcome::Reached(_))
+        };
+        let way = bring(&mut state, &fires).ok_or(failed.clone())?;
         lifted.labels.extend(way);
         lifted.labels.push(label);
         let Outcome::Reached(next) = interpreter.fire(&state, label) else { return Err(failed) };
         state = next;
     }
-    if let TraceEnding::Fault(label) = trace.ending {
-        let failed = LiftError { step: trace.labels.len() + 1 };
-        let way = bring(&mut state, label, &|it| matches!(it, Outcome::Fault(_))).ok_or(failed)?;
-        lifted.labels.extend(way);
-    }
+    let failed = LiftError { step: trace.labels.len() + 1 };
+    let way = match trace.ending {
+        TraceEnding::State => return Ok(lifted),
+        TraceEnding::Fault(label) => {
+            let (label, states) = origins.of_label(label);
+            lifted.ending = TraceEnding::Fault(label);
+            bring(&mut state, &|number, moved| {
+                states.is_none_or(|states| states.contains(&number))
+                    && matches!(interpreter.fire(moved, label), Outcome::Fault(_))
+            })
+        }
+        TraceEnding::Met(property) => {
+            let breaks = before
+                .property_instance(property)
+                .is_some_and(|(at, _)| before.properties[at].kind == PropertyKind::Invariant);
+            bring(&mut state, &|_, moved| {
+                interpreter.holds(moved, property).is_ok_and(|holds| holds != breaks)
+            })
+        }
+    };
+    lifted.labels.extend(way.ok_or(failed)?);
     Ok(lifted)
+}
+
+/// Which labels of the whole system the labels of the smaller one stand for.
+struct Origins<'s> {
+    stage: &'s Stage,
+    before: Vec<u64>,
+    after: Vec<u64>,
+}
+
+impl<'s> Origins<'s> {
+    fn of(before: &System, stage: &'s Stage) -> Self {
+        let after = stage.system.label_bases(&stage.system.actions);
+        Origins { stage, before: before.label_bases(&before.actions), after }
+    }
+
+    /// The label, and the states of the removed part in which it does the same, unless it does in all.
+    fn of_label(&self, label: Label) -> (Label, Option<&'s [usize]>) {
+        let action = self.after.partition_point(|&base| base <= u64::from(label.0)).saturating_sub(1);
+        let first = self.before.len() - 1;
+        let Some(copy) = action.checked_sub(first).and_then(|n| self.stage.copies.get(n)) else {
+            return (label, None);
+        };
+        let instance = u64::from(label.0) - self.after[action];
+        let original = self.before[copy.of.0 as usize] + instance;
+        // A label of the whole system, whose labels have 32 bits.
+        (Label(original as u32), Some(&copy.states))
+    }
 }

@@ -13,13 +13,14 @@ mod local;
 mod remove;
 mod safe;
 mod split;
+mod standing;
 
 pub use cone::cone;
 pub use lift::{LabelTrace, LiftError, TraceEnding, lift, states};
 pub use safe::{safe, safe_where};
 pub use split::{Part, Split, split};
 
-use hadal_system::{System, VarId};
+use hadal_system::{ActionId, System, VarId};
 use local::LocalGraph;
 
 /// A system made smaller, and what lifting needs to know.
@@ -33,4 +34,14 @@ pub struct Stage {
     pub disabled: usize,
     /// How the removed part moves by itself, where it must be moved.
     local: Option<LocalGraph>,
+    /// The last actions of the smaller system: each is one of the whole system's while the removed part is in certain states.
+    copies: Vec<ActionCopy>,
+}
+
+/// An action whose body reads a removed part, for some of the part's states.
+#[derive(Clone, Debug)]
+struct ActionCopy {
+    of: ActionId,
+    /// Numbers of the part's states in which the action does this.
+    states: Vec<usize>,
 }

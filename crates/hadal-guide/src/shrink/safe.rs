@@ -1,38 +1,46 @@
 //! Safe abstraction: a part that depends on nothing else, and whose states all reach each other, can always be brought to
-//! where it is needed. It is left out, and guards ask only whether some state of it would do (Wehrle 2011, sec. 5.3).
+//! where it is needed. It is left out: guards and properties ask only whether some state of it would do, and an action whose
+//! body reads it becomes one for each of the values that it reads (Wehrle 2011, sec. 5.3).
 //!
 //! A part is a set of variables that influence each other and are influenced by no others: a free-running input, say.
 
-use super::Stage;
 use super::cone::Slots;
 use super::local::LocalGraph;
 use super::remove::{clears, disable, forget_processes, returns_early};
+use super::standing::{Standing, is_named, names};
+use super::{ActionCopy, Stage};
 use hadal_system::facts::{Facts, SlotSet};
-use hadal_system::fold::Fold;
-use hadal_system::visit::{self, Node};
-use hadal_system::{
-    ActionId, Base, BinaryOp, Expr, ExprKind, Layout, Place, PropertyBody, PropertyKind, System, Value, VarId,
-};
+use hadal_system::{ActionId, Layout, PropertyBody, PropertyKind, System, VarId};
 use std::collections::BTreeSet;
 
-/// A guard is not asked about more combinations of removed scalars than this.
-const MAX_COMBINATIONS: usize = 64;
 /// Parts moved by more action instances than this are left alone.
 const MAX_LABELS: usize = 4096;
 
 /// The system without one safe part; `None` where it has none. To be repeated: what depended only on the part may now
 /// be safe itself. Properties that are not asked about must have been made trivial.
 pub fn safe(system: &System) -> Option<Stage> {
-    safe_where(system, &|_, _| true)
+    look(system, &|_, _| true, Readers::All)
 }
 
 /// The same, where a part with these variables, moved by these actions, may also be left out for the sake of something that
-/// the system does not show: clocks, say.
+/// the system does not show: clocks, say. Nothing but guards may read it then.
 pub fn safe_where(system: &System, may: &dyn Fn(&[VarId], &[usize]) -> bool) -> Option<Stage> {
+    look(system, may, Readers::Guards)
+}
+
+fn look(system: &System, may: &dyn Fn(&[VarId], &[usize]) -> bool, readers: Readers) -> Option<Stage> {
     let facts = Facts::of(system);
     let layout = Layout::natural(system);
-    let look = Look { system, facts: &facts, slots: Slots::of(system), layout: &layout, may };
+    let look = Look { system, facts: &facts, slots: Slots::of(system), layout: &layout, may, readers };
     look.parts().into_iter().find_map(|part| look.without(&part))
+}
+
+/// What may read a part that is left out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Readers {
+    Guards,
+    /// Guards, bodies, invariants and goals.
+    All,
 }
 
 struct Look<'a> {
@@ -41,6 +49,7 @@ struct Look<'a> {
     slots: Slots,
     layout: &'a Layout,
     may: &'a dyn Fn(&[VarId], &[usize]) -> bool,
+    readers: Readers,
 }
 
 impl Look<'_> {
@@ -86,15 +95,7 @@ impl Look<'_> {
         let system = self.system;
         let slots = self.slots_of(part);
         let whole: SlotSet = slots.iter().map(|&slot| slot as u32).collect();
-        let properties = system.properties.iter().zip(&self.facts.properties);
-        let asked = properties.filter(|(p, _)| {
-            matches!(p.body, PropertyBody::State(_))
-                && !matches!(p.kind, PropertyKind::Cover | PropertyKind::Liveness | PropertyKind::Proposition)
-        });
-        if asked.into_iter().any(|(_, facts)| facts.reads.meets(&whole))
-            || system.starts.iter().any(returns_early)
-            || self.named_by_functions(part)
-        {
+        if system.starts.iter().any(returns_early) || self.named_by_functions(part) {
             return None;
         }
         let moves: Vec<usize> = (0..system.actions.len())
@@ -120,23 +121,80 @@ impl Look<'_> {
         if local.states.len() < 2 || !local.is_strongly_connected() {
             return None;
         }
+        let standing = Standing { system, layout: self.layout, part, slots: &slots, local: &local };
         let mut smaller = system.clone();
+        self.ask_for_some_state(&standing, &whole, &mut smaller)?;
+        let mut copies = Vec::new();
         for (n, action) in system.actions.iter().enumerate() {
             let print = &self.facts.actions[n].whole;
             if moves.contains(&n) {
                 disable(&mut smaller.actions[n]);
             } else if print.can_hold && print.reads.meets(&whole) {
-                if print.guard_faults.is_some() || print.may_drop || names(&action.body, part) {
+                if print.guard_faults.is_some() || print.may_drop {
                     return None;
                 }
-                smaller.actions[n].guard = self.some_state(&action.guard, part, &slots, &local)?;
+                if names(&action.body, part) {
+                    self.copy(n, &standing, &mut smaller, &mut copies)?;
+                } else {
+                    smaller.actions[n].guard = standing.for_some_state(&action.guard)?;
+                }
             }
         }
         for start in &mut smaller.starts {
             start.body.extend(clears(system, part));
         }
         forget_processes(&mut smaller, part);
-        Some(Stage { system: smaller, removed: part.to_vec(), disabled: moves.len(), local: Some(local) })
+        let (removed, disabled) = (part.to_vec(), moves.len());
+        Some(Stage { system: smaller, removed, disabled, local: Some(local), copies })
+    }
+
+    /// Makes invariants and goals that read the part ask whether some state of it would break or meet them.
+    fn ask_for_some_state(&self, standing: &Standing, whole: &SlotSet, smaller: &mut System) -> Option<()> {
+        let properties = smaller.properties.iter_mut().zip(&self.facts.properties);
+        for (property, facts) in properties.filter(|(_, facts)| facts.reads.meets(whole)) {
+            let PropertyBody::State(body) = &mut property.body else { continue };
+            *body = match property.kind {
+                // Nobody asks about these.
+                PropertyKind::Cover | PropertyKind::Liveness | PropertyKind::Proposition => continue,
+                _ if facts.may_fault || self.readers == Readers::Guards => return None,
+                PropertyKind::Invariant => standing.for_all_states(body)?,
+                PropertyKind::Goal => standing.for_some_state(body)?,
+                _ => return None,
+            };
+        }
+        Some(())
+    }
+
+    /// Replaces an action whose body reads the part by one for each of the values that it reads.
+    fn copy(
+        &self,
+        n: usize,
+        standing: &Standing,
+        smaller: &mut System,
+        copies: &mut Vec<ActionCopy>,
+    ) -> Option<()> {
+        let action = &self.system.actions[n];
+        let priced = action.cost.as_ref().is_some_and(|cost| is_named(cost, standing.part));
+        if self.readers == Readers::Guards || action.outcomes.is_some() || priced {
+            return None;
+        }
+        let of = ActionId(n as u32);
+        let body_may_fault = self.facts.actions[n].whole.body_may_fault;
+        for copy in standing.copies(&action.guard, &action.body, body_may_fault)? {
+            let made = ActionId(smaller.actions.len() as u32);
+            let mut another = action.clone();
+            (another.guard, another.body) = (copy.guard, copy.body);
+            smaller.actions.push(another);
+            for process in &mut smaller.processes {
+                let edges = process.edges.iter().filter(|edge| edge.action == of);
+                let more: Vec<_> =
+                    edges.map(|edge| hadal_system::ControlEdge { action: made, ..*edge }).collect();
+                process.edges.extend(more);
+            }
+            copies.push(ActionCopy { of, states: copy.states });
+        }
+        disable(&mut smaller.actions[n]);
+        Some(())
     }
 
     fn slots_of(&self, part: &[VarId]) -> Vec<usize> {
@@ -151,109 +209,4 @@ impl Look<'_> {
     fn named_by_functions(&self, part: &[VarId]) -> bool {
         self.system.functions.iter().any(|function| names(&function.body, part))
     }
-
-    /// The guard for some state of the part: a disjunction over the values of its scalars that the guard reads.
-    fn some_state(&self, guard: &Expr, part: &[VarId], slots: &[usize], local: &LocalGraph) -> Option<Expr> {
-        let system = self.system;
-        let first = system.first_slots();
-        let mut read: Vec<VarId> = Vec::new();
-        let mut plain = true;
-        visit::expr(guard, &mut |node| {
-            if let Node::Place(Place { base: Base::Global(var), steps, shape, .. }) = node
-                && part.contains(var)
-            {
-                plain &= steps.is_empty() && system.shapes.scalar(*shape).is_some();
-                if !read.contains(var) {
-                    read.push(*var);
-                }
-            }
-        });
-        if !plain {
-            return None;
-        }
-        let mut combinations: BTreeSet<Vec<Option<Value>>> = BTreeSet::new();
-        for codes in &local.states {
-            let value = |var: &VarId| {
-                let slot = first[var.0 as usize];
-                let at = slots.iter().position(|&s| s == slot)?;
-                let domain = self.layout.slots()[slot].domain;
-                system.domains[domain].decode(codes[at])
-            };
-            combinations.insert(read.iter().map(value).collect());
-        }
-        if combinations.len() > MAX_COMBINATIONS || combinations.iter().flatten().any(Option::is_none) {
-            return None;
-        }
-        let fold = Fold::new(system, []);
-        let mut ways: Vec<Expr> = Vec::new();
-        for values in combinations {
-            let known: Vec<(VarId, Value)> = read.iter().copied().zip(values.into_iter().flatten()).collect();
-            let way = fold.expr(&substitute(guard, &known)?);
-            match way.as_const() {
-                Some(0) => {}
-                Some(_) => return Some(Expr::constant(1)),
-                None if ways.contains(&way) => {}
-                None => ways.push(way),
-            }
-        }
-        Some(
-            ways.into_iter()
-                .reduce(|left, right| Expr::binary(BinaryOp::Or, left, right))
-                .unwrap_or_else(|| Expr::constant(0)),
-        )
-    }
-}
-
-/// Whether statements name one of the variables.
-fn names(body: &[hadal_system::Stmt], part: &[VarId]) -> bool {
-    let mut named = false;
-    visit::block(body, &mut |node| {
-        named |= matches!(node, Node::Place(Place { base: Base::Global(var), .. }) if part.contains(var));
-    });
-    named
-}
-
-/// The expression with these scalars known; `None` where they are asked about other than by reading.
-fn substitute(expr: &Expr, known: &[(VarId, Value)]) -> Option<Expr> {
-    let again = |expr: &Expr| substitute(expr, known).map(Box::new);
-    let value = |place: &Place| match place.base {
-        Base::Global(var) => known.iter().find(|(v, _)| *v == var).map(|(_, value)| *value),
-        Base::Local(_) => None,
-    };
-    let kind = match &expr.kind {
-        ExprKind::Read(place) => match value(place) {
-            Some(value) => ExprKind::Const(value),
-            None => ExprKind::Read(Box::new(substitute_place(place, known)?)),
-        },
-        ExprKind::Const(_) => expr.kind.clone(),
-        ExprKind::IsUndefined(place) if value(place).is_none() => {
-            ExprKind::IsUndefined(Box::new(substitute_place(place, known)?))
-        }
-        ExprKind::Unary(op, of) => ExprKind::Unary(*op, again(of)?),
-        ExprKind::Binary(op, left, right) => ExprKind::Binary(*op, again(left)?, again(right)?),
-        ExprKind::If(c, t, e) => ExprKind::If(again(c)?, again(t)?, again(e)?),
-        ExprKind::InDomain(of, domain) => ExprKind::InDomain(again(of)?, *domain),
-        ExprKind::Wrap(of, domain) => ExprKind::Wrap(again(of)?, *domain),
-        ExprKind::Quantified { quantifier, local, range, body } => match **range {
-            hadal_system::Range::Domain(_) => ExprKind::Quantified {
-                quantifier: *quantifier,
-                local: *local,
-                range: range.clone(),
-                body: again(body)?,
-            },
-            hadal_system::Range::Steps { .. } => return None,
-        },
-        ExprKind::IsUndefined(_) | ExprKind::Same(..) | ExprKind::Call(..) => return None,
-    };
-    Some(Expr::new(kind, expr.span))
-}
-
-fn substitute_place(place: &Place, known: &[(VarId, Value)]) -> Option<Place> {
-    let mut place = place.clone();
-    for step in &mut place.steps {
-        if let hadal_system::Step::Index(index) = step {
-            *index = substitute(index, known)?;
-        }
-    }
-    Some(place)
 }

@@ -76,8 +76,13 @@ pub fn split(system: &System) -> Option<Split> {
         pieces.iter().for_each(|piece| roots.extend(&piece.reads));
         let narrowed = narrow(system, property, &pieces);
         let stage = restrict(&narrowed, &facts, roots, matters);
-        let stage =
-            stage.unwrap_or(Stage { system: narrowed, removed: Vec::new(), disabled: 0, local: None });
+        let stage = stage.unwrap_or(Stage {
+            system: narrowed,
+            removed: Vec::new(),
+            disabled: 0,
+            local: None,
+            copies: Vec::new(),
+        });
         parts.push(Part { property, stage });
     };
     for (&(property, component), members) in &groups {
