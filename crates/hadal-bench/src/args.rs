@@ -19,6 +19,9 @@ pub struct ResultFiles {
     /// Write the results to this file as JSON; what it held is kept as NAME.before.json and compared with.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// With directed: write the rows to this file as CSV.
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
     /// Write a chart to this file as a self-contained page.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,

@@ -6,12 +6,14 @@ use crate::scratch::Scratch;
 /// Cases whose model begins with this are bundled.
 pub const FOLDER: &str = "models/";
 
-const MODELS: [(&str, &str); 11] = [
+const MODELS: [(&str, &str); 13] = [
     ("models/arbiter_tree.mdve", include_str!("../models/arbiter_tree.mdve")),
     ("models/broker.pml", include_str!("../models/broker.pml")),
     ("models/fischer.mdve", include_str!("../models/fischer.mdve")),
     ("models/hanoi.mdve", include_str!("../models/hanoi.mdve")),
     ("models/hbahn.mdve", include_str!("../models/hbahn.mdve")),
+    ("models/line_segment.mdve", include_str!("../models/line_segment.mdve")),
+    ("models/mutex_board.mdve", include_str!("../models/mutex_board.mdve")),
     ("models/peterson.m", include_str!("../models/peterson.m")),
     ("models/philosophers.mdve", include_str!("../models/philosophers.mdve")),
     ("models/telegraph.mdve", include_str!("../models/telegraph.mdve")),

@@ -87,7 +87,8 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
 /// Options that a suite would not look at.
 fn refuse_what_does_nothing(args: &BenchArgs) -> Result<(), BenchError> {
     let timed = ["quick", "small", "murphi", "dve", "peers", "korf", "ta", "planning", "liveness", "values"];
-    let given: [(&str, bool, &[&str]); 6] = [
+    let given: [(&str, bool, &[&str]); 7] = [
+        ("--csv", args.files.csv.is_some(), &[directed::SUITE]),
         ("--strategies", args.chosen.strategies.is_some(), &["disk", "partition"]),
         ("--budgets", args.chosen.budgets.is_some(), &["disk", "partition"]),
         (

@@ -2,7 +2,9 @@
 //!
 //! The families of the tables are bundled models. Rows that can be met to the digit must be; the others show the shape.
 
+mod instances;
 mod published;
+mod tables;
 
 use super::exploration::Exploration;
 use super::html;
@@ -12,9 +14,9 @@ use super::suite::Case;
 use crate::args::BenchArgs;
 use crate::error::BenchError;
 use hadal_check::units::{decimal, grouped};
+use instances::Instance;
 use published::{Match, Row};
 use serde::Serialize;
-use std::path::PathBuf;
 
 /// Its name on the command line.
 pub const SUITE: &str = "directed";
@@ -36,6 +38,10 @@ struct Compared {
     length: Option<u64>,
     deferred: Option<f64>,
     seconds: Option<f64>,
+    /// Entries put into and taken out of each queue.
+    queues: Vec<(u64, u64)>,
+    /// Switches of context at the error.
+    switches: Option<u64>,
     /// Why there are no figures, or what is wrong with them.
     remark: Option<String>,
     wrong: bool,
@@ -61,45 +67,31 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
     if report.rows.is_empty() {
         return Err(BenchError::Usage("--only names no row: say A3, or hl useless".into()));
     }
+    print!("{}", tables::means(&report.rows)?);
+    print!("{}", tables::traffic(&report.rows)?);
     println!("{}", report.summary());
     super::write_results(args, &report, || report.page())?;
+    if let Some(path) = &args.files.csv {
+        super::write(path, &report.csv())?;
+    }
     Ok(u8::from(report.is_wrong()))
 }
 
-/// A bundled model of a certain size.
-struct Instance {
-    model: PathBuf,
-    constant: &'static str,
-    size: i64,
-    /// What is looked for, where it is not everything.
-    property: Option<String>,
-}
-
-/// The instance that a table calls `name`.
-fn instance(name: &str, scratch: &Scratch) -> Option<Instance> {
-    let size: i64 = name.get(1..)?.parse().ok()?;
-    let of =
-        |family: &str, constant, property| Instance { model: scratch.file(family), constant, size, property };
-    Some(match name.get(..1)? {
-        "A" => of("models/arbiter_tree.mdve", "DEPTH", Some(format!("C{}.work", (1i64 << (size - 1)) - 1))),
-        "F" => of("models/fischer.mdve", "N", None),
-        "H" => of("models/hanoi.mdve", "N", Some(format!("Disc{size}.i1"))),
-        _ => return None,
-    })
-}
-
 fn compare(hadal: &Hadal, scratch: &Scratch, row: Row) -> Result<Compared, BenchError> {
-    let Some(Instance { model, constant, size, property }) = instance(row.instance, scratch) else {
+    let Some(Instance { model, constants, property }) = Instance::named(row.instance, scratch) else {
         return Err(BenchError::Internal(format!("published.tsv has an unknown instance {}", row.instance)));
     };
-    let mut more: Vec<String> = ["--find", "--calibration", "seed"].map(str::to_owned).into();
+    let memory = if row.table.starts_with('5') { "1G" } else { "4G" };
+    let mut more: Vec<String> =
+        ["--find", "--calibration", "seed", "--memory", memory].map(str::to_owned).into();
     for (flag, value) in [("--order", row.order), ("--guide", row.guide), ("--priority", row.priority)] {
         more.extend([flag.to_owned(), value.to_owned()]);
     }
+    more.extend(row.reduction.map(|_| "--safe-abstraction".to_owned()));
     property.into_iter().for_each(|name| more.extend(["--property".to_owned(), name]));
     let case = Case {
         model: String::new(),
-        constants: vec![(constant.to_owned(), size)],
+        constants,
         symmetry: "off".into(),
         deadlock: "off".into(),
         peers: false,
@@ -112,9 +104,19 @@ fn compare(hadal: &Hadal, scratch: &Scratch, row: Row) -> Result<Compared, Bench
     let solved = run.verdict == "violated";
     let mut compared = Compared {
         explored: figures["pops"].as_u64().filter(|_| solved),
-        length: figures["found_length"].as_u64().filter(|_| solved),
+        // With what was left out put back in.
+        length: match row.reduction {
+            Some(_) => run.json["trace_length"].as_u64(),
+            None => figures["found_length"].as_u64(),
+        }
+        .filter(|_| solved),
         deferred: figures["deferred_share"].as_f64().filter(|_| solved && row.deferred.is_some()),
         seconds: Some(run.time.wall_seconds),
+        queues: figures["queues"].as_array().map_or_else(Vec::new, |queues| {
+            let count = |queue: &serde_json::Value, name: &str| queue[name].as_u64().unwrap_or(0);
+            queues.iter().map(|queue| (count(queue, "pushes"), count(queue, "pops"))).collect()
+        }),
+        switches: figures["switches"].as_u64().filter(|_| solved),
         remark: run.reason.filter(|_| !solved),
         wrong: false,
         published: row,
@@ -146,7 +148,7 @@ impl Compared {
         }
     }
 
-    /// The columns.
+    /// The cells of the printed table.
     fn cells(&self) -> [String; 11] {
         let theirs = &self.published;
         let matched = match (&self.remark, theirs.matched) {
@@ -160,7 +162,7 @@ impl Compared {
             theirs.instance.to_string(),
             theirs.order.to_string(),
             theirs.guide.to_string(),
-            theirs.priority.to_string(),
+            [Some(theirs.priority), theirs.reduction].into_iter().flatten().collect::<Vec<_>>().join(" "),
             count(theirs.explored),
             count(self.explored),
             count(theirs.length),
@@ -169,6 +171,43 @@ impl Compared {
             decimal(self.seconds),
             matched,
         ]
+    }
+
+    fn csv(&self) -> String {
+        let Row {
+            table,
+            instance,
+            order,
+            guide,
+            priority,
+            reduction,
+            explored,
+            length,
+            seconds,
+            deferred,
+            ..
+        } = &self.published;
+        let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+        let count = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
+        let matched = self.cells()[10].replace(',', ";");
+        let cells = [
+            table.to_string(),
+            instance.to_string(),
+            order.to_string(),
+            guide.to_string(),
+            priority.to_string(),
+            reduction.unwrap_or_default().to_string(),
+            count(*explored),
+            count(*length),
+            number(*seconds),
+            number(*deferred),
+            count(self.explored),
+            count(self.length),
+            number(self.seconds),
+            number(self.deferred),
+            matched,
+        ];
+        cells.join(",") + "\n"
     }
 
     fn line(&self) -> String {
@@ -201,6 +240,14 @@ impl DirectedReport {
         let exact = || self.rows.iter().filter(|row| row.published.matched != Match::Shape);
         let met = exact().filter(|row| row.remark.is_none()).count();
         format!("\n{met} of {} rows that can be met are met", exact().count())
+    }
+
+    /// The rows with commas between, as other tools read them.
+    fn csv(&self) -> String {
+        let head = "table,instance,order,guide,priority,reduction,explored,length,seconds,deferred,ours_explored,\
+                    ours_length,ours_seconds,ours_deferred,match\n";
+        let lines = self.rows.iter().map(Compared::csv);
+        std::iter::once(head.to_owned()).chain(lines).collect()
     }
 
     fn page(&self) -> String {

@@ -4,6 +4,8 @@ use crate::error::BenchError;
 use serde::Serialize;
 
 const TABLE: &str = include_str!("published.tsv");
+const MEANS: &str = include_str!("means.tsv");
+const QUEUES: &str = include_str!("queues.tsv");
 
 /// How near our figures must come to a published row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -30,6 +32,8 @@ pub struct Row {
     pub guide: &'static str,
     /// `--priority`.
     pub priority: &'static str,
+    /// `safe` with `--safe-abstraction`; none without.
+    pub reduction: Option<&'static str>,
     /// States taken out of the queues; none where it was not solved.
     pub explored: Option<u64>,
     /// Of the trace.
@@ -45,7 +49,8 @@ pub struct Row {
 impl Row {
     /// As `--only` sees it.
     pub fn name(&self) -> String {
-        format!("{} {} {} {}", self.instance, self.order, self.guide, self.priority)
+        let reduction = self.reduction.map(|name| format!(" {name}")).unwrap_or_default();
+        format!("{} {} {} {}{reduction}", self.instance, self.order, self.guide, self.priority)
     }
 }
 
@@ -61,7 +66,8 @@ fn lines(table: &'static str) -> impl Iterator<Item = (usize, Vec<&'static str>)
 }
 
 fn row(fields: &[&'static str]) -> Option<Row> {
-    let [table, instance, order, guide, priority, explored, length, seconds, deferred, matched] = *fields
+    let [table, instance, order, guide, priority, reduction, explored, length, seconds, deferred, matched] =
+        *fields
     else {
         return None;
     };
@@ -71,6 +77,7 @@ fn row(fields: &[&'static str]) -> Option<Row> {
         order,
         guide,
         priority,
+        reduction: given(reduction),
         explored: number(explored)?,
         length: number(length)?,
         seconds: number(seconds)?,
@@ -82,6 +89,53 @@ fn row(fields: &[&'static str]) -> Option<Row> {
             _ => return None,
         },
     })
+}
+
+/// A row of table 4.4: what a configuration came to over the instances that its whole group solved.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Mean {
+    pub order: &'static str,
+    pub guide: &'static str,
+    pub priority: &'static str,
+    /// Mean and median of states taken out, seconds, and steps of the trace.
+    pub values: [f64; 6],
+    /// Instances solved.
+    pub solved: u64,
+}
+
+/// The rows of table 4.4.
+pub fn means() -> Result<Vec<Mean>, BenchError> {
+    let mean = |fields: &[&'static str]| {
+        let [order, guide, priority, values @ .., solved] = fields else { return None };
+        let values: Vec<f64> = values.iter().map(|value| value.parse().ok()).collect::<Option<_>>()?;
+        let (values, solved) = (values.try_into().ok()?, solved.parse().ok()?);
+        Some(Mean { order, guide, priority, values, solved })
+    };
+    lines(MEANS).map(|(n, fields)| mean(&fields).ok_or_else(|| broken("means.tsv", n))).collect()
+}
+
+/// A row of table 4.5: mean traffic of the queues of a family, as it is printed: put in and taken out, queue by queue.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Traffic {
+    pub order: &'static str,
+    pub guide: &'static str,
+    pub family: &'static str,
+    /// With contexts.
+    pub context: Option<&'static str>,
+    /// With useless transitions.
+    pub useless: Option<&'static str>,
+    /// Switches of context at the error, by processes and by interference.
+    pub switches: [Option<&'static str>; 2],
+}
+
+/// The rows of table 4.5.
+pub fn traffic() -> Result<Vec<Traffic>, BenchError> {
+    let traffic = |fields: &[&'static str]| {
+        let [order, guide, family, context, useless, processes, interference] = *fields else { return None };
+        let switches = [processes, interference].map(given);
+        Some(Traffic { order, guide, family, context: given(context), useless: given(useless), switches })
+    };
+    lines(QUEUES).map(|(n, fields)| traffic(&fields).ok_or_else(|| broken("queues.tsv", n))).collect()
 }
 
 fn given(text: &'static str) -> Option<&'static str> {
@@ -111,6 +165,8 @@ mod tests {
         let cell = find("A4 greedy du useless");
         assert_eq!((cell.explored, cell.length, cell.deferred), (Some(19035), Some(129), Some(0.973)));
         assert_eq!(find("A6 greedy hl none").explored, None);
+        assert_eq!(find("S5 greedy hcg none safe").explored, Some(7247));
+        assert_eq!((means().expect("means").len(), traffic().expect("traffic").len()), (28, 15));
         assert!(rows.iter().filter(|row| row.matched == Match::Exact).all(|row| row.explored.is_some()));
     }
 }
