@@ -85,6 +85,16 @@ impl<'m> Prepared<'m> {
         Prepared { room, ..self }
     }
 
+    /// What was found out of the same model, for other tables in other room.
+    pub fn again<'s>(&self, room: Room<'s>) -> Prepared<'s>
+    where
+        'm: 's,
+    {
+        let (network, focused_network) = (self.network.clone(), self.focused_network.clone());
+        let (task, focused) = (Arc::clone(&self.task), self.focused.clone());
+        Prepared { model: self.model, goal: self.goal.clone(), task, focused, network, focused_network, room }
+    }
+
     /// The room that tables take up.
     pub fn room(&self) -> &Room<'m> {
         &self.room
@@ -169,7 +179,7 @@ impl<'m> Prepared<'m> {
     }
 
     /// What is looked for.
-    pub(crate) fn goal(&self) -> &Goal {
+    pub fn goal(&self) -> &Goal {
         &self.goal
     }
 

@@ -222,8 +222,11 @@ impl Guided<'_> {
         }
         let meter = Capped::new(self.preparation, most_work);
         let room = Room::new(governor.part(governor.limit() / TABLE_SHARE), 1).with_meter(&meter);
-        let made = registry::Prepared::metered(model, &goal, &meter)
-            .and_then(|prepared| prepared.within(room).guide(&format!("pdb={PROOF_STATES}")));
+        let prepared = match &self.guides.prepared {
+            Some(prepared) if *prepared.goal() == goal => Ok(prepared.again(room)),
+            _ => registry::Prepared::metered(model, &goal, &meter).map(|prepared| prepared.within(room)),
+        };
+        let made = prepared.and_then(|prepared| prepared.guide(&format!("pdb={PROOF_STATES}")));
         // Without room for it, or once another search has the answer, there is no proof.
         let Ok(guide) = made else { return Ok(None) };
         let options = DirectedOptions { most_states: Some(0), ..DirectedOptions::default() };
@@ -337,6 +340,8 @@ fn describe(goal: &Goal, model: &Model) -> String {
 /// The guide of a search.
 pub(super) struct Guides<'m> {
     pub(super) guide: Box<dyn Guide + 'm>,
+    /// What it was made from.
+    prepared: Option<registry::Prepared<'m>>,
 }
 
 impl<'m> Guides<'m> {
@@ -346,7 +351,8 @@ impl<'m> Guides<'m> {
         if costs.is_steps() {
             return self;
         }
-        let guide = Priced::new(self.guide, costs, use_for);
+        let Guides { guide, prepared } = self;
+        let guide = Priced::new(guide, costs, use_for);
         decisions.push(match (costs.least, guide.factor()) {
             (0, 0) => {
                 "  some steps cost nothing: of the guide, which counts steps, only 0 and infinity are used"
@@ -357,7 +363,7 @@ impl<'m> Guides<'m> {
             }
             (_, factor) => format!("  a step costs {factor} at least: the guide's steps count as much"),
         });
-        Guides { guide: Box::new(guide) }
+        Guides { guide: Box::new(guide), prepared }
     }
 }
 
@@ -377,7 +383,7 @@ pub(super) fn guides<'m>(
     decisions: &mut Vec<String>,
 ) -> Result<Guides<'m>, GuideError> {
     if name == "blind" {
-        return Ok(Guides { guide: registry::build(name, model, goal)? });
+        return Ok(Guides { guide: registry::build(name, model, goal)?, prepared: None });
     }
     let prepared = registry::Prepared::metered(model, goal, meter)?.within(room);
     let mut chosen = name;
@@ -392,5 +398,5 @@ pub(super) fn guides<'m>(
         let written = disk.traffic.bytes_written();
         decisions.push(format!("  tables of the guide are on disk: {} written", size(written)));
     }
-    Ok(Guides { guide })
+    Ok(Guides { guide, prepared: Some(prepared) })
 }

@@ -62,6 +62,10 @@ impl Estimator for OverZonesEstimator<'_> {
         self.estimator.supporters()
     }
 
+    fn keep_preferred(&mut self) {
+        self.estimator.keep_preferred();
+    }
+
     fn preferred(&self) -> &[Label] {
         self.estimator.preferred()
     }

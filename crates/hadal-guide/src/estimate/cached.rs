@@ -6,11 +6,14 @@ use hadal_system::Label;
 use hadal_system::guide::Mask;
 use hadal_system::guide::{Distance, Estimator, Guide, Promises};
 use hadal_system::state::{get_bits, hash};
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell, RefMut};
 use std::collections::HashMap;
 
-/// Estimates that one estimator keeps.
-const ENTRIES: usize = 1 << 14;
+/// Estimates that one estimator keeps, at first and at most.
+const FIRST_ENTRIES: usize = 1 << 10;
+const MOST_ENTRIES: usize = 1 << 14;
+/// Preferred transitions of one estimate that are kept with it.
+const MOST_PREFERRED: usize = 64;
 /// Masks that are told apart; more begin a new cache.
 const MAX_MASKS: usize = 1 << 14;
 /// Keys of more words than this are not kept.
@@ -48,12 +51,16 @@ impl Guide for Cached<'_> {
         Box::new(CachedEstimator {
             guide: self,
             inner: RefCell::new(self.inner.estimator()),
-            keys: vec![0; ENTRIES * (self.words + 1)],
-            values: vec![None; ENTRIES],
+            keys: vec![0; FIRST_ENTRIES * (self.words + 1)],
+            values: vec![None; FIRST_ENTRIES],
+            fresh: 0,
+            preferred: Vec::new(),
             key: vec![0; self.words + 1],
             masks: HashMap::new(),
-            last: None,
-            labels: OnceCell::new(),
+            last: Last::Inner,
+            renewed: Cell::new(false),
+            last_supporters: OnceCell::new(),
+            last_preferred: OnceCell::new(),
         })
     }
 
@@ -68,15 +75,28 @@ struct CachedEstimator<'g> {
     /// The key of each entry: the part of the state, then the number of the mask.
     keys: Vec<u64>,
     values: Vec<Option<Distance>>,
+    /// Estimates that were not in the cache since it grew last.
+    fresh: usize,
+    /// The preferred transitions of each entry, as far as they are kept: once they were asked for.
+    preferred: Vec<Option<Box<[Label]>>>,
     key: Vec<u64>,
     masks: HashMap<Mask, u64>,
-    /// What was asked last, where the answer came from the cache.
-    last: Option<(Vec<u64>, Option<Mask>)>,
-    /// The labels behind the last estimate, worked out where they are asked for.
-    labels: OnceCell<(Option<Vec<Label>>, Vec<Label>)>,
+    last: Last,
+    /// Whether the last estimate, which came from the cache, was made once more, for the labels behind it.
+    renewed: Cell<bool>,
+    last_supporters: OnceCell<Option<Vec<Label>>>,
+    last_preferred: OnceCell<Vec<Label>>,
 }
 
-impl CachedEstimator<'_> {
+/// Where the last estimate came from.
+enum Last {
+    /// It was just made.
+    Inner,
+    /// From this entry of the cache; of what.
+    Entry(usize, Vec<u64>, Option<Mask>),
+}
+
+impl<'g> CachedEstimator<'g> {
     fn set_key(&mut self, state: &[u64], off: Option<&Mask>) {
         self.key.fill(0);
         let mut at = 0u32;
@@ -110,41 +130,65 @@ impl CachedEstimator<'_> {
         self.key[last] = number;
     }
 
-    fn labels(&self) -> &(Option<Vec<Label>>, Vec<Label>) {
-        self.labels.get_or_init(|| {
-            let mut inner = self.inner.borrow_mut();
-            if let Some((state, off)) = &self.last {
-                inner.estimate(state, off.as_ref());
-            }
-            (inner.supporters().map(<[Label]>::to_vec), inner.preferred().to_vec())
-        })
+    /// Makes room for four times as many estimates; those kept so far are forgotten.
+    fn grow(&mut self) {
+        let entries = self.values.len() * 4;
+        self.keys = vec![0; entries * self.key.len()];
+        self.values = vec![None; entries];
+        if !self.preferred.is_empty() {
+            self.preferred = vec![None; entries];
+        }
+        self.fresh = 0;
+    }
+
+    /// The inner estimator, which made the last estimate last.
+    fn renewed(&self) -> RefMut<'_, Box<dyn Estimator + 'g>> {
+        let mut inner = self.inner.borrow_mut();
+        if let Last::Entry(_, state, off) = &self.last
+            && !self.renewed.replace(true)
+        {
+            inner.estimate(state, off.as_ref());
+        }
+        inner
     }
 }
 
 impl Estimator for CachedEstimator<'_> {
     fn estimate(&mut self, state: &[u64], off: Option<&Mask>) -> Distance {
-        self.labels.take();
+        self.renewed.set(false);
+        self.last_supporters.take();
+        self.last_preferred.take();
         self.set_key(state, off);
-        let entry = hash(&self.key) as usize % ENTRIES;
+        let entry = hash(&self.key) as usize % self.values.len();
         let width = self.key.len();
         let place = entry * width..(entry + 1) * width;
         if let Some(value) = self.values[entry]
             && self.keys[place.clone()] == self.key
         {
             match &mut self.last {
-                Some((known, mask)) => {
+                Last::Entry(at, known, mask) => {
+                    *at = entry;
                     known.clear();
                     known.extend_from_slice(state);
                     *mask = off.cloned();
                 }
-                last => *last = Some((state.to_vec(), off.cloned())),
+                last => *last = Last::Entry(entry, state.to_vec(), off.cloned()),
             }
             return value;
         }
         let value = self.inner.get_mut().estimate(state, off);
-        self.last = None;
+        self.last = Last::Inner;
+        self.fresh += 1;
+        if self.fresh >= self.values.len() && self.values.len() < MOST_ENTRIES {
+            self.grow();
+            return value;
+        }
         self.keys[place].copy_from_slice(&self.key);
         self.values[entry] = Some(value);
+        if let Some(preferred) = self.preferred.get_mut(entry) {
+            let inner = self.inner.get_mut();
+            *preferred = Some(inner.preferred()).filter(|it| it.len() <= MOST_PREFERRED).map(Box::from);
+        }
         value
     }
 
@@ -153,10 +197,24 @@ impl Estimator for CachedEstimator<'_> {
     }
 
     fn supporters(&self) -> Option<&[Label]> {
-        self.labels().0.as_deref()
+        let supporters =
+            self.last_supporters.get_or_init(|| self.renewed().supporters().map(<[Label]>::to_vec));
+        supporters.as_deref()
+    }
+
+    fn keep_preferred(&mut self) {
+        if self.preferred.is_empty() {
+            self.preferred.resize(self.values.len(), None);
+        }
+        self.inner.get_mut().keep_preferred();
     }
 
     fn preferred(&self) -> &[Label] {
-        &self.labels().1
+        if let Last::Entry(entry, ..) = self.last
+            && let Some(Some(preferred)) = self.preferred.get(entry)
+        {
+            return preferred;
+        }
+        self.last_preferred.get_or_init(|| self.renewed().preferred().to_vec())
     }
 }

@@ -82,6 +82,10 @@ impl Estimator for PricedEstimator<'_> {
         self.inside.supporters()
     }
 
+    fn keep_preferred(&mut self) {
+        self.inside.keep_preferred();
+    }
+
     fn preferred(&self) -> &[Label] {
         self.inside.preferred()
     }

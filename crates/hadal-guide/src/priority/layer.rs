@@ -95,6 +95,7 @@ impl Judge for LayerJudge<'_> {
             test.begin();
         }
         if let Layer::Preferred(_) = self.layer {
+            estimator.keep_preferred();
             estimator.estimate(state, None);
             self.preferred.clear();
             self.preferred.extend_from_slice(estimator.preferred());

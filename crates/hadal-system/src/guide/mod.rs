@@ -84,6 +84,9 @@ pub trait Estimator: Send {
         None
     }
 
+    /// Told that preferred transitions will be asked for after most estimates: what makes that cheap may be kept.
+    fn keep_preferred(&mut self) {}
+
     /// The supporters that can fire first: transitions that the last estimate would take now.
     fn preferred(&self) -> &[Label] {
         &[]

@@ -50,7 +50,8 @@ pub struct Layers<'g> {
     followed: u64,
     value: Distance,
     kept: Vec<u32>,
-    labels: OnceCell<(Vec<Label>, Vec<Label>)>,
+    supporters: OnceCell<Vec<Label>>,
+    preferred: OnceCell<Vec<Label>>,
 }
 
 #[derive(Default)]
@@ -85,7 +86,8 @@ impl<'g> Layers<'g> {
             followed: 0,
             value: Distance::ZERO,
             kept: Vec::new(),
-            labels: OnceCell::new(),
+            supporters: OnceCell::new(),
+            preferred: OnceCell::new(),
         }
     }
 
@@ -270,38 +272,38 @@ impl<'g> Layers<'g> {
         (kept, count, scratch)
     }
 
-    fn labels(&self) -> &(Vec<Label>, Vec<Label>) {
-        self.labels.get_or_init(|| {
-            let network = self.network;
-            // Everything that the rounds of what is needed rest on: only then do they stay as they are without the rest.
-            let needed = match self.value.is_finite() {
-                true => self.backwards(self.round[network.goal as usize], Scratch::default(), Given::Anew).0,
-                false => Vec::new(),
-            };
-            let kept = if let Measure::Rounds = self.measure { &needed } else { &self.kept };
-            let label = |row: u32| {
-                label_of(&network.labels[network.operator_of[row as usize] as usize], self.mask.as_ref())
-            };
-            let now = |row: u32| {
-                let atoms = network.links.atoms_of_row.get(row);
-                atoms.iter().all(|&atom| self.round[self.reached_by[atom as usize] as usize] == 0)
-            };
-            let sorted = |mut labels: Vec<Label>| {
-                labels.sort_unstable();
-                labels.dedup();
-                labels
-            };
-            let all = sorted(needed.iter().filter_map(|&o| label(o)).collect());
-            let first = sorted(kept.iter().filter(|&&o| now(o)).filter_map(|&o| label(o)).collect());
-            (all, first)
-        })
+    /// Everything that the rounds of what is needed rest on: only then do they stay as they are without the rest.
+    fn needed(&self) -> Vec<u32> {
+        match self.value.is_finite() {
+            true => self.backwards(self.round[self.network.goal as usize], Scratch::default(), Given::Anew).0,
+            false => Vec::new(),
+        }
+    }
+
+    /// The labels of these rows, each once.
+    fn labels_of(&self, rows: impl Iterator<Item = u32>) -> Vec<Label> {
+        let network = self.network;
+        let label = |row: u32| {
+            label_of(&network.labels[network.operator_of[row as usize] as usize], self.mask.as_ref())
+        };
+        let mut labels: Vec<Label> = rows.filter_map(label).collect();
+        labels.sort_unstable();
+        labels.dedup();
+        labels
+    }
+
+    /// Whether a row needs nothing that is not there at once.
+    fn fires_now(&self, row: u32) -> bool {
+        let atoms = self.network.links.atoms_of_row.get(row);
+        atoms.iter().all(|&atom| self.round[self.reached_by[atom as usize] as usize] == 0)
     }
 }
 
 impl Estimator for Layers<'_> {
     fn estimate(&mut self, state: &[u64], off: Option<&Mask>) -> Distance {
         let off = off.filter(|off| !off.is_empty());
-        self.labels.take();
+        self.supporters.take();
+        self.preferred.take();
         self.kept.clear();
         self.mask = off.cloned();
         self.value = match self.sweep(state, off) {
@@ -319,10 +321,17 @@ impl Estimator for Layers<'_> {
     }
 
     fn supporters(&self) -> Option<&[Label]> {
-        Some(&self.labels().0)
+        Some(self.supporters.get_or_init(|| self.labels_of(self.needed().into_iter())))
     }
 
     fn preferred(&self) -> &[Label] {
-        &self.labels().1
+        self.preferred.get_or_init(|| {
+            let first =
+                |rows: &[u32]| self.labels_of(rows.iter().copied().filter(|&row| self.fires_now(row)));
+            match self.measure {
+                Measure::Rounds => first(&self.needed()),
+                Measure::Trace(_) => first(&self.kept),
+            }
+        })
     }
 }
