@@ -36,7 +36,7 @@ pub struct Detecting {
     #[cfg_attr(feature = "clap", arg(long))]
     pub shared_table: bool,
     /// With --strategy layered: keep at most this many layers on disk, at least 2: the one being expanded and the one
-    /// being found.
+    /// being found. With --order bfhs and --cost-bound: the same in RAM.
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..)))]
     pub keep_layers: Option<u64>,
     /// With --strategy layered: keep at most this many bytes of layers on disk.
@@ -45,6 +45,10 @@ pub struct Detecting {
     /// With --strategy layered or frontier: keep layers in RAM, under the budget, and nothing on disk.
     #[cfg_attr(feature = "clap", arg(long))]
     pub in_ram: bool,
+    /// With --strategy frontier: mark beside every state the operators that lead back to the layer before, and do not fire
+    /// them. Then one layer is kept besides the one being found.
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub used_operators: bool,
     /// With --strategy layered or frontier: trust that no shortest path is longer than this, so that every deeper state
     /// is a duplicate.
     #[cfg_attr(feature = "clap", arg(long, value_name = "DEPTH"))]
@@ -175,6 +179,9 @@ impl Detecting {
             )));
         }
         chosen.keep_layers = self.keep_layers.or(chosen.keep_layers);
+        if self.used_operators {
+            chosen.keep_layers = Some(2);
+        }
         chosen.keep_bytes = self.keep_bytes;
         chosen.in_ram = self.in_ram;
         chosen.diameter = self.diameter;
@@ -202,6 +209,7 @@ impl Detecting {
             (self.keep_bytes.is_some(), "keep-bytes"),
             (self.in_ram, "in-ram"),
             (self.diameter.is_some(), "diameter"),
+            (self.used_operators, "used-operators"),
             (self.partition.is_some(), "partition"),
             (self.first_partition.is_some(), "first-partition"),
             (self.save_partition.is_some(), "save-partition"),

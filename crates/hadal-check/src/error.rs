@@ -45,6 +45,7 @@ impl From<Trouble> for CheckError {
             | Trouble::Record(_)
             | Trouble::NotShared(_)
             | Trouble::Payloads(_)
+            | Trouble::Operators
             | Trouble::OtherPayloads => CheckError::Question(trouble.to_string()),
             Trouble::Open(error @ (OpenError::Locked | OpenError::OtherModel { .. })) => {
                 CheckError::Question(error.to_string())

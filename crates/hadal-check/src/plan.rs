@@ -25,8 +25,13 @@ impl Plan {
     /// Validates the options against each other and what is asked.
     pub(crate) fn new(options: &Options, asks_liveness: bool) -> Result<Self, CheckError> {
         let strategy = options.strategy;
-        let layered = options.detecting.strategy(strategy)?;
-        let directed = options.directing.plan()?;
+        let mut detecting = options.detecting.clone();
+        let kept = match options.directing.takes_kept_layers() {
+            true => detecting.keep_layers.take(),
+            false => None,
+        };
+        let layered = detecting.strategy(strategy)?;
+        let directed = options.directing.plan(kept)?;
         if directed.is_some() && !strategy.is_default() {
             return Err(CheckError::Question(format!(
                 "a directed search has an order of its own: leave out --strategy {strategy}"

@@ -16,6 +16,7 @@ use hadal_search::explore::{self, Folders, Method, Run, Setting, explore_watched
 use hadal_search::external::{self, ExternalOptions};
 use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
+use hadal_search::operators::UsedOperators;
 use hadal_search::partition::PartitionOptions;
 use hadal_search::paths::CountedPaths;
 use hadal_search::ram::{Breadth, Depth};
@@ -367,6 +368,12 @@ impl Searching<'_> {
             ExplorerKind::Paths => SearchTask { space: &counted, ..task },
             _ => task,
         };
+        let marked = UsedOperators::of(task.space).filter(|_| options.detecting.used_operators);
+        let task = match &marked {
+            Some(marked) => SearchTask { space: marked, ..task },
+            None if options.detecting.used_operators => return Err(Trouble::Operators),
+            None => task,
+        };
         let folders = self.folders(task, begin);
         let setting = Setting { task, governor, threads: self.plan.threads, run: folders.run() };
         let part = match options.strategy.explorer {
@@ -386,6 +393,9 @@ impl Searching<'_> {
         options.detecting.save_partition(&explored, self.control);
         self.progress.paths.set(explored.payload.as_ref().and_then(|payload| payload.first().copied()));
         let mut report = explored.report;
+        if let Some(marked) = &marked {
+            marked.tell(&mut report);
+        }
         if matches!(options.strategy.explorer, ExplorerKind::Partition(_)) {
             options.partitioning.make_shortest(&mut report, setting, self.watch)?;
         }

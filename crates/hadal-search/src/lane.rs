@@ -162,11 +162,11 @@ impl<'a> Lane<'a> {
                 Finding { kind: ViolationKind::StartFault(label), state: Vec::new() },
             );
         }
+        if self.payload_words > 0 {
+            self.worker.payloads(None, (&mut self.out, 0), &mut self.payloads);
+        }
         if self.parents == Parents::Kept {
             self.parent_words.resize(self.out.len(), word);
-        }
-        if self.payload_words > 0 {
-            self.worker.payloads(None, (&self.out, 0), &mut self.payloads);
         }
         self.initial = self.out.len() as u64;
     }
@@ -264,11 +264,11 @@ impl<'a> Lane<'a> {
         let (first, faults) = (self.out.len(), self.out.faults().len());
         self.worker.successors(state, &mut self.out);
         self.expanded += 1;
+        if self.payload_words > 0 {
+            self.worker.payloads(Some((state, &self.payload)), (&mut self.out, first), &mut self.payloads);
+        }
         if self.parents == Parents::Kept {
             self.parent_words.resize(self.out.len(), word);
-        }
-        if self.payload_words > 0 {
-            self.worker.payloads(Some((state, &self.payload)), (&self.out, first), &mut self.payloads);
         }
         if let Some(costs) = &mut self.costs {
             let labels = &self.out.labels()[first..];

@@ -40,7 +40,7 @@ impl WrapsWorker for CountingWorker<'_> {
     fn payloads(
         &mut self,
         from: Option<(&[u64], &[u64])>,
-        (out, first): (&Successors, usize),
+        (out, first): (&mut Successors, usize),
         payloads: &mut Vec<u64>,
     ) {
         let paths = from.map_or(1, |(_, payload)| payload[0]);

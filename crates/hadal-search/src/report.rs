@@ -8,7 +8,7 @@ use crate::directed::DirectedFigures;
 use crate::external::ExternalFigures;
 use crate::firings::ActionFirings;
 use crate::partition::PartitionFigures;
-use hadal_store::vfs::{Disk, ReadCost};
+use hadal_store::vfs::{Disk, ReadCost, TransfersOfKind};
 pub use hadal_system::DeadlockNotion;
 use hadal_system::{Label, PropertyId, PropertyInfo, PropertyKind, StateSpace};
 use serde::{Deserialize, Serialize};
@@ -300,6 +300,8 @@ pub struct Particular {
     pub covering: Option<CoverFigures>,
     /// Most states that were stored at once, where layers may be deleted.
     pub peak_states: Option<u64>,
+    /// Steps that no operator undoes, where used operators are marked.
+    pub one_way: Option<u64>,
     /// How far apart generations of one state are, where that was asked.
     pub cache_distances: Option<CacheDistanceFigures>,
     /// The scalars that states were parted by, the first ones first.
@@ -386,6 +388,8 @@ pub struct DiskFigures {
     pub written: u64,
     /// Records of runs read, and written.
     pub records: (u64, u64),
+    /// Blocks moved, by what they hold; the last for the rest.
+    pub transfers: [TransfersOfKind; 5],
     /// What reading costs, once enough was read.
     pub read_cost: Option<ReadCost>,
     /// The buckets of hash-based detection.
@@ -399,7 +403,7 @@ impl DiskFigures {
     pub fn of(disk: &Disk, held: u64) -> Self {
         let (bytes, peak) = disk.vfs.usage().map_or((held, held), |usage| (usage.now, usage.peak));
         let (read, written) = (disk.traffic.bytes_read(), disk.traffic.bytes_written());
-        let records = disk.traffic.records();
-        DiskFigures { bytes, peak, read, written, records, ..DiskFigures::default() }
+        let (records, transfers) = (disk.traffic.records(), disk.traffic.transfers());
+        DiskFigures { bytes, peak, read, written, records, transfers, ..DiskFigures::default() }
     }
 }

@@ -247,7 +247,7 @@ pub static STRATEGIES: &[StrategyInfo] = &[
         ..layered(
             "frontier",
             "As Korf's frontier search: only the last layers are kept",
-            &["cache", "cache-distances", "in-ram", "diameter"],
+            &["cache", "cache-distances", "in-ram", "diameter", "used-operators"],
             || Strategy {
                 cache: CacheKind::Buffer,
                 keep_layers: Some(3),

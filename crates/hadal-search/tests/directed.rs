@@ -7,6 +7,7 @@ use drawn::{Estimates, Graph, Kind, Labels, PRICES};
 use hadal_search::directed::{
     Directed, DirectedFigures, DirectedOptions, Insertion, Order, Tie, Traces, Trust,
 };
+use hadal_search::tiles::Tiles;
 use hadal_search::{
     Control, DeadlockNotion, Limits, Proviso, Question, Report, SearchTask, Setting, StopReason, Verdict,
     Violation, ViolationKind,
@@ -130,6 +131,74 @@ fn costs_of_nothing_and_of_millions_that_depend_on_the_state_are_followed_exactl
         }
     }
     assert!(solved > 800, "{solved}");
+}
+
+#[test]
+fn freed_layers_do_not_change_what_is_found_within_a_bound() {
+    let (mut found, mut freed) = (0, 0);
+    for seed in 0..400 {
+        let graph = Graph::long(seed, 20 + seed % 40, 1);
+        let guide = Estimates::new(&graph, Kind::Admissible, &mut Random::new(seed));
+        let bounded = |bound: u64, keep_layers: Option<u64>| {
+            let order = Order::BreadthHeuristic;
+            let bound = Some(bound);
+            let report = explore(
+                &graph,
+                &guide,
+                DirectedOptions { order, bound, keep_layers, ..DirectedOptions::default() },
+                1 << 22,
+            );
+            assert!(report.verdict != Verdict::Holds || graph.least_cost().is_none(), "{seed}: {report:?}");
+            report
+        };
+        let Some(least) = graph.least_cost() else {
+            let report = bounded(60, Some(2));
+            assert!(!matches!(report.verdict, Verdict::Violated(_)), "{seed}: {report:?}");
+            continue;
+        };
+        for keep in [None, Some(2), Some(3), Some(6)] {
+            for bound in [least, least + 3] {
+                let report = bounded(bound, keep);
+                let trace = violation(&report);
+                assert_eq!(graph.cost_of(&trace.path), least, "{seed}, {keep:?} kept: {report:?}");
+                assert!(
+                    graph.is_goal(&trace.path[trace.path.len() - 1]) && trace.shortest,
+                    "{seed}: {report:?}"
+                );
+                found += 1;
+            }
+            if let Some(below) = least.checked_sub(1) {
+                let report = bounded(below, keep);
+                assert_eq!(report.verdict, Verdict::Stopped(StopReason::CostBound), "{seed}, {keep:?} kept");
+            }
+        }
+        let [all, last] = [bounded(least, Some(1000)), bounded(least, Some(2))];
+        freed += u32::from(all.particular.peak_states > last.particular.peak_states);
+    }
+    assert!(found > 500 && freed > 30, "{found} {freed}");
+}
+
+#[test]
+fn a_search_that_keeps_three_layers_visits_every_state_of_a_puzzle_once() {
+    let puzzle = Tiles::new(&[8, 7, 6, 5, 0, 4, 3, 2, 1]).expect("a puzzle");
+    let question = Question::everything(puzzle.properties(), DeadlockNotion::Off);
+    let goal = &Goal::of_properties(puzzle.properties());
+    let search = |keep_layers| {
+        let control = Control::new(Limits::default());
+        let task = SearchTask { space: &puzzle, question: &question, control: &control };
+        let (order, bound) = (Order::BreadthHeuristic, Some(30));
+        let options = DirectedOptions { order, bound, keep_layers, ..DirectedOptions::default() };
+        let directed = Directed { guide: &puzzle, goal, priority: &NoPriority, options };
+        let setting = Setting::in_ram(task, &Governor::new(1 << 26), 1);
+        hadal_search::explore(&directed, setting).expect("in RAM").report
+    };
+    let [all, kept] = [search(None), search(Some(3))];
+    assert_eq!(violation(&kept).path.len(), violation(&all).path.len());
+    assert!(violation(&kept).shortest);
+    let [expanded, again] = [&all, &kept].map(|report| figures(report).work.distinct);
+    assert!(again.abs_diff(expanded) * 10 < expanded, "{again} {expanded}: but for the last layer the same");
+    let peak = kept.particular.peak_states.expect("it is counted");
+    assert!(peak * 3 < kept.states, "{peak} of {} states stored at once", kept.states);
 }
 
 #[test]

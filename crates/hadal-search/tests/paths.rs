@@ -178,7 +178,7 @@ impl WrapsWorker for LeastCostWorker<'_> {
     fn payloads(
         &mut self,
         from: Option<(&[u64], &[u64])>,
-        (out, first): (&Successors, usize),
+        (out, first): (&mut Successors, usize),
         payloads: &mut Vec<u64>,
     ) {
         let mut costs = Vec::new();

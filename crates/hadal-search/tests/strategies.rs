@@ -8,7 +8,9 @@ use hadal_search::layered::Trouble;
 use hadal_search::layered::cache::CacheKind;
 use hadal_search::layered::hash::{Sampling, SplitBy};
 use hadal_search::layered::partial::Bound;
+use hadal_search::operators::UsedOperators;
 use hadal_search::strategy::{PartitionSource, Strategy};
+use hadal_search::tiles::Tiles;
 use hadal_search::{
     Control, DeadlockNotion, Explored, Limits, Proviso, Question, Report, SearchTask, StopReason, Verdict,
     ViolationKind, WhenFull,
@@ -16,7 +18,7 @@ use hadal_search::{
 use hadal_store::Governor;
 use hadal_store::vfs::{Folder, Vfs};
 use hadal_system::{PropertyId, PropertyKind, StateSpace};
-use hadal_testkit::{Faults, FaultyFolder, Survival};
+use hadal_testkit::{Faults, FaultyFolder, Random, Survival};
 use runs::{Begin, assert_same, in_ram};
 use spaces::{Grid, Wild};
 use std::sync::Arc;
@@ -548,4 +550,77 @@ fn a_run_killed_anywhere_resumes_to_the_same_numbers() {
         }
     }
     assert!(resumed > 0, "some kills come after a commit");
+}
+
+/// The 8-puzzle has 181 440 states within 31 moves; every move can be taken back.
+#[test]
+fn marked_operators_replace_closed_states_where_steps_can_be_undone() {
+    let puzzle = Tiles::new(&[0, 1, 2, 3, 4, 5, 6, 7, 8]).expect("a puzzle").without_goal();
+    let question = Question::everything(puzzle.properties(), DeadlockNotion::Stuttering);
+    let strategy = Strategy { keep_layers: Some(2), ..named("frontier") };
+    let widths = |report: &Report| report.layers.iter().map(|layer| layer.states).collect::<Vec<u64>>();
+    for threads in [1, 2] {
+        let marked = UsedOperators::of(&puzzle).expect("four operators");
+        let (control, governor) = (Control::new(Limits::default()), Governor::new(16 << 20));
+        let task = SearchTask { space: &marked, question: &question, control: &control };
+        let in_ram = Strategy { in_ram: true, ..strategy.clone() };
+        let mut report = runs::explored_in_ram(&in_ram, task, &governor, threads);
+        marked.tell(&mut report);
+        assert_eq!((report.verdict.clone(), report.proviso), (Verdict::Holds, None));
+        assert_eq!((report.states, report.depth), (181_440, Some(31)));
+        assert_eq!(report.particular.one_way, Some(0));
+        // Each edge is gone along once, but for those within a layer, of which there are none.
+        assert_eq!(report.transitions, 483_840 / 2);
+        let widths = widths(&report);
+        let frontier = widths.windows(2).map(|pair| pair[0] + pair[1]).max();
+        assert_eq!(report.particular.peak_states, frontier, "nothing but the frontier is stored");
+    }
+}
+
+#[test]
+fn marked_operators_find_what_is_wrong_at_its_depth_on_any_graph() {
+    for seed in 0..60 {
+        let mut random = Random::new(seed);
+        let wrong: fn(&[u64]) -> bool =
+            if seed % 2 == 0 { |_| true } else { |point| point[0] + point[1] != 6 };
+        let graph = Grid::torus(2, 5 + random.below(5u64)).scrambled().with(PropertyKind::Invariant, wrong);
+        let one_way = Grid::cycles(2, 4 + random.below(4u64));
+        for space in [&graph, &one_way] {
+            let whole = whole(space, &named("sort"), 1).report;
+            let marked = UsedOperators::of(space).expect("few operators");
+            let question = Question::everything(space.properties(), DeadlockNotion::Off);
+            let (control, governor) = (Control::new(Limits::default()), Governor::new(16 << 20));
+            let task = SearchTask { space: &marked, question: &question, control: &control };
+            let strategy = Strategy { keep_layers: Some(2), in_ram: true, ..named("frontier") };
+            let mut report = runs::explored_in_ram(&strategy, task, &governor, 1);
+            marked.tell(&mut report);
+            let undone = report.particular.one_way == Some(0);
+            assert_eq!(undone, space.is_undirected(), "seed {seed}");
+            if let (Verdict::Violated(found), Verdict::Violated(known)) = (&report.verdict, &whole.verdict) {
+                assert_eq!(found.path.len(), known.path.len(), "seed {seed}");
+            } else {
+                assert_eq!(report.verdict, whole.verdict, "seed {seed}");
+            }
+            if undone {
+                assert_eq!((report.states, report.depth), (whole.states, whole.depth), "seed {seed}");
+            }
+        }
+    }
+}
+
+/// Delayed duplicate detection moves O(scan(|S|) + sort(|R|)) blocks: one constant does for graphs of a hundred times the size.
+#[test]
+fn blocks_moved_grow_as_scanning_and_sorting_do() {
+    let mut constants = Vec::new();
+    for side in [60, 190, 600] {
+        let torus = Grid::torus(2, side).scrambled();
+        let report = whole(&torus, &named("mr-bfs"), 1).report;
+        assert_eq!(report.states, side * side);
+        let disk = report.disk.expect("it works on disk");
+        let blocks: u64 = disk.transfers.iter().map(|it| it.read.blocks + it.written.blocks).sum();
+        let scan = (report.states * 8).div_ceil(4096) as f64;
+        let sort = 2.0 * (report.transitions * 8).div_ceil(4096) as f64;
+        constants.push(blocks as f64 / (scan + sort + report.layers.len() as f64));
+    }
+    assert!(constants.iter().all(|&constant| constant < 8.0), "{constants:?}");
 }

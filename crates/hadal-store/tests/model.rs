@@ -56,6 +56,7 @@ fn add(model: &mut Model, shape: RecordShape, state: Vec<u64>, payload: Vec<u64>
                     .zip(payload)
                     .for_each(|(sum, word)| *sum = sum.saturating_add(word));
             }
+            Merge::Union => held.get_mut().iter_mut().zip(payload).for_each(|(all, word)| *all |= word),
         },
     }
 }
@@ -92,7 +93,7 @@ fn word() -> impl Strategy<Value = u64> {
 }
 
 fn shape() -> impl Strategy<Value = RecordShape> {
-    let merge = prop_oneof![Just(Merge::Least), Just(Merge::Sum)];
+    let merge = prop_oneof![Just(Merge::Least), Just(Merge::Sum), Just(Merge::Union)];
     (prop_oneof![1..7usize, Just(31), Just(32), Just(40)], 0..3usize, merge)
         .prop_map(|(words, payload, merge)| RecordShape::keeping(words, Payload { words: payload, merge }))
 }

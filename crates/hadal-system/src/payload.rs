@@ -26,6 +26,8 @@ pub enum Merge {
     Least,
     /// Words are added up one by one; what is too large for a word stays the largest.
     Sum,
+    /// The bits that are set in either stay.
+    Union,
 }
 
 impl Merge {
@@ -41,6 +43,7 @@ impl Merge {
             Merge::Sum => {
                 kept.iter_mut().zip(other).for_each(|(kept, other)| *kept = kept.saturating_add(*other));
             }
+            Merge::Union => kept.iter_mut().zip(other).for_each(|(kept, other)| *kept |= *other),
         }
     }
 }
@@ -52,7 +55,9 @@ mod tests {
     #[test]
     fn any_order_of_merging_gives_the_same() {
         let payloads = [[3, 1], [u64::MAX - 2, 0], [7, 1], [1, 5]];
-        for (rule, expected) in [(Merge::Least, [u64::MAX - 2, 0]), (Merge::Sum, [u64::MAX, 7])] {
+        let rules =
+            [(Merge::Least, [u64::MAX - 2, 0]), (Merge::Sum, [u64::MAX, 7]), (Merge::Union, [u64::MAX, 5])];
+        for (rule, expected) in rules {
             for first in 0..4 {
                 let mut kept = payloads[first];
                 (1..4).for_each(|n| rule.merge(&mut kept, &payloads[(first + n) % 4]));

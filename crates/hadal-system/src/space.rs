@@ -314,11 +314,12 @@ pub trait Worker: Send {
     }
 
     /// Appends the payload of each state in `out` from number `first` on, as it is reached from `from`, a state and its
-    /// payload; without one, they are the initial states. Asked by those only who keep payloads ([`StateSpace::payload`]).
+    /// payload; without one, they are the initial states. Successors that the payload tells to be old may be taken out of
+    /// `out` before. Asked by those only who keep payloads ([`StateSpace::payload`]).
     fn payloads(
         &mut self,
         from: Option<(&[u64], &[u64])>,
-        (out, first): (&Successors, usize),
+        (out, first): (&mut Successors, usize),
         payloads: &mut Vec<u64>,
     ) {
         let _ = (from, out, first, payloads);

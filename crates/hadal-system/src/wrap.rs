@@ -154,7 +154,7 @@ pub trait WrapsWorker: Send {
     fn payloads(
         &mut self,
         from: Option<(&[u64], &[u64])>,
-        (out, first): (&Successors, usize),
+        (out, first): (&mut Successors, usize),
         payloads: &mut Vec<u64>,
     ) {
         self.inner_mut().payloads(from, (out, first), payloads);
@@ -211,7 +211,7 @@ impl<T: WrapsWorker> Worker for T {
     fn payloads(
         &mut self,
         from: Option<(&[u64], &[u64])>,
-        (out, first): (&Successors, usize),
+        (out, first): (&mut Successors, usize),
         payloads: &mut Vec<u64>,
     ) {
         WrapsWorker::payloads(self, from, (out, first), payloads);
@@ -417,7 +417,7 @@ mod tests {
         worker.costs(&[5, 0, 0], &[Label(0), Label(9)], &mut costs);
         assert_eq!(costs, [5, 14]);
         let mut payloads = Vec::new();
-        worker.payloads(Some((&[5, 0, 0], &[4])), (&out, 1), &mut payloads);
+        worker.payloads(Some((&[5, 0, 0], &[4])), (&mut out, 1), &mut payloads);
         assert_eq!(payloads, [10]);
         assert!(worker.can_leave(&[0, 0, 0]));
         assert_eq!(worker.check(&[0, 0, 0]), Check::Hit(PropertyId(4)));

@@ -130,6 +130,9 @@ pub(crate) fn must_suit(args: &CheckArgs) -> Result<(), Failure> {
     if args.asked.several.is_some() {
         return must_not_be_asked(args, "--continue makes a search for each property by one process");
     }
+    if args.storing.detection.used_operators {
+        return must_not_be_asked(args, "operators are marked by one process: leave out --used-operators");
+    }
     match args.storing.strategy.explorer {
         ExplorerKind::Auto | ExplorerKind::Layered(_) | ExplorerKind::Relaxed => Ok(()),
         _ => must_not_be_asked(args, &format!("--strategy {} runs in one process", args.storing.strategy)),

@@ -398,7 +398,7 @@ fn stop_reason(reason: &StopReason, memory: u64) -> String {
         ),
         StopReason::StateLimit => "--max-states is reached; no violation so far".into(),
         StopReason::DepthLimit => "--max-depth is reached; no violation so far".into(),
-        StopReason::CostBound => "--cost-bound is reached; nothing that costs so little is wrong".into(),
+        StopReason::CostBound => "--cost-bound is reached; nothing is wrong that costs so little, as far as the guide tells".into(),
         StopReason::TimeLimit => "--time-limit is reached; no violation so far".into(),
         StopReason::Interrupted => "interrupted; no violation so far".into(),
         StopReason::DiskFull => "the disk is full, or --disk-limit is reached; no violation so far".into(),

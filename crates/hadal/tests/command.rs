@@ -230,6 +230,7 @@ fn the_result_has_the_documented_fields() {
     fields.insert("buckets".into());
     fields.insert("cache_distances".into());
     fields.insert("peak_states".into());
+    fields.insert("one_way".into());
     fields.insert("shortest_paths".into());
     fields.insert("reductions".into());
     fields.insert("reduction_notes".into());
@@ -242,7 +243,7 @@ fn the_result_has_the_documented_fields() {
     assert_eq!(
         fields,
         documented("field"),
-        "`partition`, `buckets`, `peak_states` and `shortest_paths` belong to some strategies, `cache_distances` to an option, `reductions` to options of its own, `discrete`, `fastest` and `response` \
+        "`partition`, `buckets`, `peak_states` and `shortest_paths` belong to some strategies, `cache_distances` and `one_way` to options, `reductions` to options of its own, `discrete`, `fastest` and `response` \
          to real time, `loop_length`, `answers` and `shortest_among` to infinite runs, \
          `trail_length`, `violations`, `states_before`, `settings` and `workers` to --shorten, to --continue, to resumed \
          runs, to hadal.toml and to clusters"

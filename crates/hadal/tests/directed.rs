@@ -460,3 +460,53 @@ fn a_trail_that_cannot_be_shortened_is_refused_with_a_reason() {
     std::fs::write(&trail, elsewhere).expect("it can be written");
     refused(&[&trail], "does not end in a state of this model");
 }
+
+#[test]
+fn a_bound_ends_breadth_first_heuristic_search_and_lets_it_free_layers() {
+    let whole = check("tiles.m", &["--order", "bfhs", "--guide", "pdb"], 1);
+    let length = whole["trace_length"].as_u64().expect("a trace").to_string();
+    let bounded = ["--order", "bfhs", "--guide", "pdb", "--cost-bound", &length];
+    for keep in [&[][..], &["--keep-layers", "3"], &["--keep-layers", "2"]] {
+        let found = check("tiles.m", &[&bounded[..], keep].concat(), 1);
+        assert_eq!(found["trace_length"], whole["trace_length"], "{keep:?}");
+        assert_eq!(found["trace"]["shortest"], true, "{keep:?}");
+        assert_eq!(found.get("peak_states").is_some(), !keep.is_empty(), "{keep:?}");
+    }
+    let below = ["--order", "bfhs", "--guide", "pdb", "--cost-bound", "9", "--keep-layers", "2"];
+    let stopped = check("tiles.m", &below, 3);
+    assert!(stopped["reason"].as_str().is_some_and(|why| why.contains("--cost-bound")), "{stopped}");
+    let model = bundled_model("tiles.m");
+    for (given, reason) in [
+        (&["--order", "bfhs", "--keep-layers", "2"][..], "add --cost-bound"),
+        (&["--order", "astar", "--keep-layers", "2"], "--keep-layers belongs to"),
+        (
+            &["--order", "bfhs", "--keep-layers", "2", "--cost-bound", "9", "--tie", "lifo"],
+            "--tie does not go",
+        ),
+    ] {
+        let refused = hadal(&[&["check", model.as_str()], given].concat()).expect_code(2);
+        assert!(refused.stderr.contains(reason), "{given:?}: {}", refused.stderr);
+    }
+}
+
+/// The tiles can be moved back; the railway's cabins cannot.
+#[test]
+fn used_operators_stand_for_closed_states_where_steps_can_be_undone() {
+    let puzzle = ["-D", "SIDE=3", "-D", "ROW1=201", "-D", "ROW2=30405", "-D", "ROW3=60708"];
+    let whole = check("tiles.m", &[&puzzle[..], &["--strategy", "bfs"]].concat(), 0);
+    let marked = ["--strategy", "frontier", "--used-operators", "--in-ram"];
+    let found = check("tiles.m", &[&puzzle[..], &marked].concat(), 0);
+    for field in ["verdict", "states", "depth"] {
+        assert_eq!(found[field], whole[field], "{field}");
+    }
+    assert_eq!((found["one_way"].as_u64(), found["reason"].as_str()), (Some(0), whole["reason"].as_str()));
+    let [peak, states] = ["peak_states", "states"].map(|field| found[field].as_u64().expect("a count"));
+    assert!(peak * 3 < states, "{peak} of {states}");
+    let directed = check("hbahn.mdve", &["--strategy", "frontier", "--used-operators", "--in-ram"], 1);
+    let known = check("hbahn.mdve", &["--strategy", "bfs"], 1);
+    assert_eq!(directed["trace_length"], known["trace_length"]);
+    assert!(directed["one_way"].as_u64() > Some(0));
+    let model = bundled_model("hbahn.mdve");
+    let refused = hadal(&["check", model.as_str(), "--strategy", "sort", "--used-operators"]).expect_code(2);
+    assert!(refused.stderr.contains("--strategy frontier"), "{}", refused.stderr);
+}

@@ -197,6 +197,8 @@ impl Guided<'_> {
             traces: if plan.calibration.is_some() { Traces::AsFound } else { Traces::Shortened },
             expansion: plan.expansion,
             most_states: None,
+            bound: plan.bound,
+            keep_layers: plan.keep_layers,
             trust: plan.trust,
             counting: match preparation.takes_turns() {
                 true => Counting::EveryExpansion,

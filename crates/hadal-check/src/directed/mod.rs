@@ -22,8 +22,8 @@ const DEFAULT_ORDER: Order = Order::Greedy;
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[serde(default)]
 pub struct ExternalDirecting {
-    /// With --order external-astar: ignore traces that cost more. A run that found nothing continues with a larger bound
-    /// by `hadal resume RUN --cost-bound N`.
+    /// With --order external-astar or bfhs: ignore traces that cost more. A run of external-astar that found nothing
+    /// continues with a larger bound by `hadal resume RUN --cost-bound N`.
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub cost_bound: Option<u64>,
     /// With --order external-astar: write successors only when their turn comes, at the price of generating them twice.
@@ -163,6 +163,9 @@ pub(crate) struct DirectedPlan {
     tie: Option<Tie>,
     seed: Option<u64>,
     calibration: Option<Calibration>,
+    /// Of breadth-first heuristic search.
+    bound: Option<u64>,
+    keep_layers: Option<u64>,
 }
 
 impl Directing {
@@ -190,7 +193,7 @@ impl Directing {
     }
 
     /// What is asked for; nothing where the search is not to be directed.
-    pub(crate) fn plan(&self) -> Result<Option<DirectedPlan>, CheckError> {
+    pub(crate) fn plan(&self, keep_layers: Option<u64>) -> Result<Option<DirectedPlan>, CheckError> {
         if !self.is_asked() {
             return match self.given().first() {
                 None => Ok(None),
@@ -220,6 +223,9 @@ impl Directing {
                 info.spelling(),
                 takers.collect::<Vec<_>>().join(", ")
             )));
+        }
+        if keep_layers.is_some() {
+            self.may_free_layers()?;
         }
         let tie = match &self.tie {
             Some(text) => Some(text.parse().map_err(|why| wrong("tie", text, why))?),
@@ -254,7 +260,31 @@ impl Directing {
             tie,
             seed: self.seed,
             calibration: self.calibration,
+            bound: self.external.cost_bound,
+            keep_layers,
         }))
+    }
+
+    /// Whether the order is one that may keep some layers only.
+    pub(crate) fn takes_kept_layers(&self) -> bool {
+        self.order.as_deref().and_then(OrderInfo::named).is_some_and(|info| info.takes("keep-layers"))
+    }
+
+    /// Refuses what does not go with layers that are freed.
+    fn may_free_layers(&self) -> Result<(), CheckError> {
+        let beside =
+            [("tie", self.tie.is_some()), ("check-h", self.check_h), ("cost", !self.cost.is_empty())];
+        if let Some((option, _)) = beside.into_iter().find(|(_, is_given)| *is_given) {
+            return Err(CheckError::Question(format!(
+                "--{option} does not go with --keep-layers, which forgets layers of equal depth"
+            )));
+        }
+        match self.external.cost_bound {
+            Some(_) => Ok(()),
+            None => Err(CheckError::Question(
+                "a search that frees layers ends at a bound: add --cost-bound N to --keep-layers".into(),
+            )),
+        }
     }
 }
 

@@ -16,7 +16,7 @@ impl Core<'_> {
     pub(super) fn report(mut self, end: End) -> Report {
         let space = self.search.task.space;
         // Counted before the trace is shortened: that walks through known states again.
-        let states = self.table.len();
+        let (states, kept) = (self.states(), self.kept);
         let counts = total_counts(std::slice::from_ref(&self.lane), space);
         let mut proviso = None;
         let verdict = match end {
@@ -33,7 +33,10 @@ impl Core<'_> {
             End::Incomplete => Verdict::Stopped(StopReason::Incomplete),
             End::Exhausted => {
                 let left_out = self.figures.work.hopeless + self.figures.work.cut;
-                proviso = (left_out > 0).then_some(Proviso::Pruned { left_out });
+                proviso = match kept.freed_before {
+                    0 => (left_out > 0).then_some(Proviso::Pruned { left_out }),
+                    before => Some(Proviso::LayersDeleted { before }),
+                };
                 complete(self.search.task, &counts.covers)
             }
         };
@@ -53,7 +56,8 @@ impl Core<'_> {
             stages: vec![TABLE],
         };
         let report = answer.report(self.search.task, self.search.governor);
-        let particular = Particular { directed: Some(self.figures), ..Particular::default() };
+        let peak_states = (kept.peak > 0).then_some(kept.peak);
+        let particular = Particular { directed: Some(self.figures), peak_states, ..Particular::default() };
         Report { proviso, particular, ..report }
     }
 

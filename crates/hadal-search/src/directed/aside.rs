@@ -60,6 +60,14 @@ impl Core<'_> {
         self.intern(NONE, label, g).map(|(at, _)| Some(at))
     }
 
+    /// The numbers of the initial states, which are in the table from the first time on.
+    pub(super) fn roots(&mut self) -> Result<Vec<u32>, OverBudget> {
+        match self.table.len() {
+            0 => self.start(),
+            known => Ok((0..known as u32).collect()),
+        }
+    }
+
     /// What is wrong with a state.
     pub(super) fn look_at_words(&mut self, state: &[u64]) -> Option<Finding> {
         self.lane.look_at(state);

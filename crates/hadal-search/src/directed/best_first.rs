@@ -11,6 +11,7 @@ use super::nodes::{Flag, NONE};
 use super::open::Entry;
 use super::order::Order;
 use super::{Expansion, Insertion};
+use crate::report::StopReason;
 use hadal_store::OverBudget;
 use hadal_system::PropertyKind;
 use hadal_system::guide::{Distance, Placement};
@@ -41,6 +42,9 @@ impl Course for BestFirst {
                 }
             }
             match (self.walk.drain(core)?, self.walk.least_beyond) {
+                (Some(End::Exhausted), Some(_)) if core.search.options.bound.is_some() => {
+                    return Ok(Some(End::Stopped(StopReason::CostBound)));
+                }
                 (Some(End::Exhausted), Some(bound)) => {
                     self.walk.bound = bound;
                     core.begin_again()?;
@@ -92,7 +96,10 @@ impl BestFirstWalk {
         let always_insert = options.insertion == Insertion::UnlessClosed;
         // Where switches of context are bounded, fewer of them count more than a lower cost.
         let by_cost = options.order.follows_cost() && !core.keeps_context();
-        let bound = if options.order == Order::BreadthHeuristic { 0 } else { u64::MAX };
+        let bound = match options.order {
+            Order::BreadthHeuristic => options.bound.unwrap_or(0),
+            _ => u64::MAX,
+        };
         let counts_expansions = || {
             let properties = core.search.task.space.properties();
             properties.iter().any(|property| property.kind == PropertyKind::Cover)

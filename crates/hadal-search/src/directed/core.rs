@@ -2,6 +2,7 @@
 
 use super::audit::Audit;
 use super::figures::{DirectedFigures, Manner};
+use super::freeing::Kept;
 use super::nodes::{Flag, NONE, Node, Nodes};
 use super::open::{Entry, Open};
 use super::order::Order;
@@ -74,6 +75,8 @@ pub(super) struct Core<'a> {
     pub(super) pace: Pace,
     /// Transitions that were fired again.
     pub(super) regenerated: u64,
+    /// States that are not in the table.
+    pub(super) kept: Kept,
 }
 
 /// What holds throughout a search.
@@ -167,7 +170,14 @@ impl<'a> Core<'a> {
                 is_paused: false,
             },
             regenerated: 0,
+            kept: Kept::default(),
         })
+    }
+
+    /// States found so far.
+    pub(super) fn states(&self) -> u64 {
+        // The initial states of a search that frees layers are in the table as well.
+        if self.kept.found > 0 { self.kept.found } else { self.table.len() }
     }
 
     /// What was found so far.

@@ -33,7 +33,7 @@ impl Core<'_> {
             if let Some(reason) = self.pace.stopped.take() {
                 return Some(Halt::Stop(reason));
             }
-            if self.search.options.most_states.is_some_and(|most| self.table.len() > most) {
+            if self.search.options.most_states.is_some_and(|most| self.states() > most) {
                 return Some(Halt::Stop(StopReason::StateLimit));
             }
             let looks = self.pace.expansions.is_multiple_of(STRIDE)
@@ -50,9 +50,9 @@ impl Core<'_> {
             return None;
         }
         let control = self.search.task.control;
-        control.gauges.states.store(self.table.len(), Ordering::Relaxed);
+        control.gauges.states.store(self.states(), Ordering::Relaxed);
         control.gauges.frontier.store(self.open.len(), Ordering::Relaxed);
-        control.must_stop(self.table.len()).map(Halt::Stop)
+        control.must_stop(self.states()).map(Halt::Stop)
     }
 
     /// Looks at the limits between the estimates of one state's successors, where these take long. Once it must stop, no
@@ -61,14 +61,14 @@ impl Core<'_> {
         let work = self.guiding.estimator.work();
         if work.saturating_sub(self.pace.work_at_look) > LOOK_WORK {
             self.pace.work_at_look = work;
-            self.pace.stopped = self.search.task.control.must_stop(self.table.len());
+            self.pace.stopped = self.search.task.control.must_stop(self.states());
         }
     }
 
     /// What was done so far.
     pub(super) fn work(&self) -> u64 {
         (self.figures.work.generated + self.regenerated) * TRANSITION_WORK
-            + self.table.len() * STATE_WORK
+            + self.states() * STATE_WORK
             + (self.figures.work.evaluated + self.pace.expansions) * ESTIMATE_WORK
             + self.guiding.estimator.work()
     }

@@ -16,6 +16,7 @@ mod core;
 mod counted;
 mod deepening;
 mod figures;
+mod freeing;
 mod limits;
 mod nodes;
 mod open;
@@ -93,6 +94,10 @@ pub struct DirectedOptions {
     pub expansion: Expansion,
     /// Stop as soon as there are more states than this.
     pub most_states: Option<u64>,
+    /// Of [`Order::BreadthHeuristic`]: states of more cost plus estimate are left out, and the bound is not raised.
+    pub bound: Option<u64>,
+    /// Beside the bound, where all transitions cost 1: so many layers are kept, at least two: the one being found, and those before it.
+    pub keep_layers: Option<u64>,
     /// Whether what the guide promises is checked on the way.
     pub trust: Trust,
     /// How closely steps keep to their work.
@@ -161,6 +166,8 @@ impl Default for DirectedOptions {
             traces: Traces::Shortened,
             expansion: Expansion::Whole,
             most_states: None,
+            bound: None,
+            keep_layers: None,
             trust: Trust::Believed,
             counting: Counting::NowAndThen,
         }
@@ -250,7 +257,7 @@ impl Explorer for DirectedExplorer<'_> {
         Progress {
             phase: if self.end.is_some() { Phase::Over } else { Phase::Within },
             depth: None,
-            states: core.table.len(),
+            states: core.states(),
             transitions: core.figures.work.generated,
             work: core.pace.seen,
             ahead: 0,

@@ -6,6 +6,7 @@ use super::best_first::BestFirst;
 use super::climb::Climb;
 use super::core::{Core, Course};
 use super::deepening::Deepening;
+use super::freeing::Freeing;
 use super::orders::{ORDERS, OrderInfo};
 use std::fmt;
 use std::str::FromStr;
@@ -58,6 +59,10 @@ impl Order {
             Order::Beam(width) => Box::new(Beam::new(core, width)),
             Order::IterativeDeepening => Box::new(Deepening::new(core)),
             Order::Alternating => Box::new(Alternating::new(core)),
+            Order::BreadthHeuristic => match (core.search.options.bound, core.search.options.keep_layers) {
+                (Some(bound), Some(keep)) => Box::new(Freeing::new(core, bound, keep)),
+                _ => Box::new(BestFirst::new(core)),
+            },
             _ => Box::new(BestFirst::new(core)),
         }
     }

@@ -119,7 +119,7 @@ pub static ORDERS: &[OrderInfo] = &[
     OrderInfo {
         name: "bfhs",
         help: "breadth-first under a rising bound",
-        options: &["check-h", "seed", "tie"],
+        options: &["check-h", "cost-bound", "keep-layers", "seed", "tie"],
         promises: OPTIMAL,
         tie: Tie::Fifo,
         make: Some(|_| Ok(Order::BreadthHeuristic)),

@@ -84,6 +84,12 @@ pub enum Trouble {
     /// A run whose states have other payloads, or none.
     #[error("the run keeps something else beside its states: resume it with the strategy that began it")]
     OtherPayloads,
+    /// More operators than are marked.
+    #[error(
+        "--used-operators marks at most {} operators beside every state",
+        crate::operators::MOST_OPERATORS
+    )]
+    Operators,
     /// Another worker of the cluster is gone.
     #[error(transparent)]
     Lost(#[from] crate::exchange::Lost),

@@ -19,6 +19,9 @@ use hadal_store::error::ReadError;
 use hadal_store::vfs::Disk;
 use hadal_system::{Label, Merge, Payload, StateSpace, Successors, Worker, WrapsSpace, WrapsWorker};
 
+/// Layers that a search in an undirected graph keeps to visit every state once.
+const UNMARKED_LAYERS: u64 = 3;
+
 /// Finds, by repeating the search, what lies in deleted layers before the path of what was found, which begins at this depth.
 pub(crate) fn complete_path(
     setting: Setting,
@@ -33,7 +36,11 @@ pub(crate) fn complete_path(
 impl Layering<'_> {
     /// Prepends what lies in deleted layers to the path of a violation.
     pub(super) fn complete(&self, disk: &Disk, report: &mut Report, begins_at: usize) -> Result<(), Trouble> {
-        let keep = Keep { diameter: None, ..self.strategy.keep() };
+        let mut keep = Keep { diameter: None, ..self.strategy.keep() };
+        if self.setting.task.space.payload().merge == Merge::Union {
+            // Without its marks it goes back and forth between fewer layers.
+            keep.layers = keep.layers.map(|layers| layers.max(UNMARKED_LAYERS));
+        }
         Again { setting: self.setting, disk, keep }.complete(report, begins_at)
     }
 }
@@ -80,7 +87,8 @@ impl Again<'_> {
             return Ok(vec![gap.to]);
         }
         // What a space keeps itself leaves no room beside its states.
-        let halves = self.setting.task.space.payload().words == 0;
+        let payload = self.setting.task.space.payload();
+        let halves = payload.words == 0 || payload.merge == Merge::Union;
         let (path, ancestor) = match self.look(&gap, halves) {
             Err(trouble) if halves && trouble.over_budget().is_some() => self.look(&gap, false)?,
             other => other?,
@@ -193,7 +201,7 @@ impl WrapsWorker for RelayedWorker<'_> {
     fn payloads(
         &mut self,
         from: Option<(&[u64], &[u64])>,
-        (out, first): (&Successors, usize),
+        (out, first): (&mut Successors, usize),
         payloads: &mut Vec<u64>,
     ) {
         let Some(at) = self.space.at else { return self.worker.payloads(from, (out, first), payloads) };

@@ -13,7 +13,7 @@ use super::file::RunFile;
 use super::index::BlockIndex;
 use crate::error::ReadError;
 use crate::governor::{Governor, Reservation};
-use crate::vfs::{AlignedBuffer, VfsFile, read_extent};
+use crate::vfs::{AlignedBuffer, Position, VfsFile, read_extent};
 
 /// Blocks among which the one that leaves is chosen.
 const WAYS: usize = 4;
@@ -154,7 +154,7 @@ impl RunLookup {
         let buffer = self.buffer.take().unwrap_or_else(|| AlignedBuffer::new(1));
         let extent = read_extent(&*self.file, range, buffer).map_err(|error| ReadError::io(name, error))?;
         let disk = self.run.disk();
-        disk.traffic.count_read(disk.kind(), extent.bytes().len() as u64);
+        disk.traffic.count_read(disk.kind(), extent.bytes().len() as u64, Position::Jump);
         let slot = &mut self.slots[into];
         // Should decoding fail half-way, there is no block in the slot.
         slot.block = NO_BLOCK;

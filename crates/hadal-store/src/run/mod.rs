@@ -43,7 +43,8 @@ impl RunKind {
     pub const ALL: [RunKind; 4] =
         [RunKind::Closed, RunKind::Frontier, RunKind::Candidates, RunKind::Distances];
 
-    pub(crate) fn name(self) -> &'static str {
+    /// As files of it are called.
+    pub fn name(self) -> &'static str {
         match self {
             RunKind::Closed => "closed",
             RunKind::Frontier => "frontier",

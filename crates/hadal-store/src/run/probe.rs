@@ -15,7 +15,7 @@ use crate::bitmap::Bitmap;
 use crate::error::{Corrupted, ReadError};
 use crate::governor::Reservation;
 use crate::shape::{Dynamic, RecordShape, Records, Width, with_width};
-use crate::vfs::{AlignedBuffer, Extent, PendingExtent, VfsFile, request_extent};
+use crate::vfs::{AlignedBuffer, Extent, PendingExtent, Position, VfsFile, request_extent};
 
 /// Reading on through a gap of this many bytes costs about as much as another request, on a disk not known yet.
 const USUAL_GAP: u64 = 32 << 10;
@@ -187,7 +187,7 @@ impl RunProbe {
         let (first, last) = (&wanted[0], &wanted[wanted.len() - 1]);
         let range = self.index.range(first.block).start..self.index.range(last.block).end;
         self.stats.reads += 1;
-        request_extent(self.run.disk(), &self.file, range, buffer)
+        request_extent(self.run.disk(), &self.file, (range, Position::Jump), buffer)
     }
 
     fn decode(&mut self, extent: &Extent, block: usize) -> Result<(), ReadError> {

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{AlignedBuffer, Caching, Disk, Pending, VfsFile};
+use super::{AlignedBuffer, Caching, Disk, Pending, Position, VfsFile};
 use crate::governor::{OverBudget, Reservation};
 
 /// Bytes appended to a new file. Two buffers: one is filled while the other is on its way to the disk.
@@ -72,7 +72,7 @@ impl AppendStream {
             self.filling[self.filled..padded].fill(0);
             // Nothing is left to do meanwhile, so another thread would only be waited for.
             let (traffic, begun) = (&self.disk.traffic, Instant::now());
-            traffic.count_written(self.disk.kind(), padded as u64);
+            traffic.count_written(self.disk.kind(), padded as u64, self.place());
             self.file.write_at(self.offset, &self.filling[..padded])?;
             traffic.count_writing(self.disk.kind(), begun);
         }
@@ -80,13 +80,18 @@ impl AppendStream {
         Ok(length)
     }
 
+    /// Whether the next write is the file's first.
+    fn place(&self) -> Position {
+        if self.offset == 0 { Position::Jump } else { Position::Next }
+    }
+
     fn write_behind(&mut self, bytes: usize) -> io::Result<()> {
         let free = self.settle()?;
         let full = std::mem::replace(&mut self.filling, free);
         let (file, offset) = (Arc::clone(&self.file), self.offset);
+        self.disk.traffic.count_written(self.disk.kind(), bytes as u64, self.place());
         self.offset += self.filled as u64;
         self.filled = 0;
-        self.disk.traffic.count_written(self.disk.kind(), bytes as u64);
         let (traffic, kind) = (Arc::clone(&self.disk.traffic), self.disk.kind());
         self.writing = Some(self.disk.threads.submit(move || {
             let begun = Instant::now();

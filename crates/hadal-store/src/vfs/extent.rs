@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{AlignedBuffer, Disk, Pending, SECTOR, VfsFile};
+use super::{AlignedBuffer, Disk, Pending, Position, SECTOR, VfsFile};
 
 /// Reading so few bytes takes no longer than waking another thread.
 const FEW_BYTES: u64 = 16 << 10;
@@ -51,7 +51,7 @@ impl PendingExtent {
 pub(crate) fn request_extent(
     disk: &Disk,
     file: &Arc<dyn VfsFile>,
-    range: Range<u64>,
+    (range, position): (Range<u64>, Position),
     buffer: AlignedBuffer,
 ) -> PendingExtent {
     let few = range.end - range.start <= FEW_BYTES;
@@ -59,7 +59,7 @@ pub(crate) fn request_extent(
     let read = move || {
         let begun = Instant::now();
         let extent = read_extent(&*file, range, buffer)?;
-        traffic.count_read(kind, extent.inside.end as u64);
+        traffic.count_read(kind, extent.inside.end as u64, position);
         traffic.count_reading(kind, begun);
         traffic.speed.note(extent.inside.end as u64, begun.elapsed());
         Ok(extent)
@@ -91,7 +91,7 @@ pub(crate) fn read_extent(
 pub(crate) fn read_range(disk: &Disk, file: &dyn VfsFile, range: Range<u64>) -> io::Result<Vec<u8>> {
     let begun = Instant::now();
     let extent = read_extent(file, range, AlignedBuffer::new(0))?;
-    disk.traffic.count_read(disk.kind(), extent.inside.end as u64);
+    disk.traffic.count_read(disk.kind(), extent.inside.end as u64, Position::Jump);
     disk.traffic.count_reading(disk.kind(), begun);
     Ok(extent.bytes().to_vec())
 }

@@ -15,6 +15,7 @@ mod memory;
 mod sequential;
 mod speed;
 mod threads;
+mod traffic;
 mod turn;
 
 use std::io;
@@ -30,11 +31,13 @@ pub use limited::LimitedFolder;
 pub use memory::MemoryFolder;
 pub use speed::{ReadCost, ReadSpeed};
 pub use threads::{IoThreads, Pending};
+pub use traffic::{Traffic, Transfers, TransfersOfKind};
 pub use turn::{Turn, at_once, pause};
 
 pub(crate) use append::{AppendError, AppendStream};
 pub(crate) use extent::{Extent, PendingExtent, read_extent, read_range, request_extent};
 pub(crate) use sequential::SequentialStream;
+pub(crate) use traffic::Position;
 
 use crate::governor::Governor;
 use crate::run::RunKind;
@@ -132,108 +135,6 @@ pub struct Disk {
     /// Threads that merge runs.
     workers: usize,
     next_file: Arc<AtomicU64>,
-}
-
-/// Bytes read and written, and what reading costs.
-#[derive(Debug, Default)]
-pub struct Traffic {
-    /// What reads cost.
-    pub speed: ReadSpeed,
-    read: AtomicU64,
-    written: AtomicU64,
-    records_read: AtomicU64,
-    records_written: AtomicU64,
-    /// Bytes of runs read and written, by what they hold.
-    by_kind: [(AtomicU64, AtomicU64); RunKind::ALL.len()],
-    /// Nanoseconds that took.
-    nanos_by_kind: [(AtomicU64, AtomicU64); RunKind::ALL.len()],
-}
-
-impl Traffic {
-    /// Bytes read so far.
-    pub fn bytes_read(&self) -> u64 {
-        self.read.load(Ordering::Relaxed)
-    }
-
-    /// Bytes written so far.
-    pub fn bytes_written(&self) -> u64 {
-        self.written.load(Ordering::Relaxed)
-    }
-
-    /// Bytes read and written so far.
-    pub fn bytes_moved(&self) -> u64 {
-        self.bytes_read() + self.bytes_written()
-    }
-
-    /// Records of runs read, and written, so far.
-    pub fn records(&self) -> (u64, u64) {
-        (self.records_read.load(Ordering::Relaxed), self.records_written.load(Ordering::Relaxed))
-    }
-
-    /// Counts records of a run that are read.
-    pub(crate) fn count_records_read(&self, records: u64) {
-        self.records_read.fetch_add(records, Ordering::Relaxed);
-    }
-
-    /// Counts records of a run that are written.
-    pub(crate) fn count_records_written(&self, records: u64) {
-        self.records_written.fetch_add(records, Ordering::Relaxed);
-    }
-
-    /// Bytes of runs of this kind read, and written, so far.
-    pub fn of_kind(&self, kind: RunKind) -> (u64, u64) {
-        let (read, written) = &self.by_kind[kind as usize];
-        (read.load(Ordering::Relaxed), written.load(Ordering::Relaxed))
-    }
-
-    /// Time that reading and writing runs of this kind took so far, all threads together.
-    pub fn time_of_kind(&self, kind: RunKind) -> (Duration, Duration) {
-        let (read, written) = &self.nanos_by_kind[kind as usize];
-        let time = |nanos: &AtomicU64| Duration::from_nanos(nanos.load(Ordering::Relaxed));
-        (time(read), time(written))
-    }
-
-    /// Counts the time since a read began.
-    pub(crate) fn count_reading(&self, kind: Option<RunKind>, begun: Instant) {
-        if let Some(kind) = kind {
-            let nanos = begun.elapsed().as_nanos() as u64;
-            self.nanos_by_kind[kind as usize].0.fetch_add(nanos, Ordering::Relaxed);
-        }
-    }
-
-    /// Counts the time since a write began.
-    pub(crate) fn count_writing(&self, kind: Option<RunKind>, begun: Instant) {
-        if let Some(kind) = kind {
-            let nanos = begun.elapsed().as_nanos() as u64;
-            self.nanos_by_kind[kind as usize].1.fetch_add(nanos, Ordering::Relaxed);
-        }
-    }
-
-    /// Counts bytes that a stream reads.
-    pub(crate) fn count_read(&self, kind: Option<RunKind>, bytes: u64) {
-        self.add_read(bytes);
-        if let Some(kind) = kind {
-            self.by_kind[kind as usize].0.fetch_add(bytes, Ordering::Relaxed);
-        }
-    }
-
-    /// Counts bytes that a stream writes.
-    pub(crate) fn count_written(&self, kind: Option<RunKind>, bytes: u64) {
-        self.add_written(bytes);
-        if let Some(kind) = kind {
-            self.by_kind[kind as usize].1.fetch_add(bytes, Ordering::Relaxed);
-        }
-    }
-
-    /// Counts bytes that somebody reads past the streams of runs.
-    pub fn add_read(&self, bytes: u64) {
-        self.read.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    /// Counts bytes that somebody writes past the streams of runs.
-    pub fn add_written(&self, bytes: u64) {
-        self.written.fetch_add(bytes, Ordering::Relaxed);
-    }
 }
 
 impl Disk {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::extent::{Extent, PendingExtent, request_extent};
-use super::{AlignedBuffer, Disk, SECTOR, VfsFile};
+use super::{AlignedBuffer, Disk, Position, SECTOR, VfsFile};
 use crate::governor::{OverBudget, Reservation};
 
 /// A byte range of a file as a stream.
@@ -19,6 +19,8 @@ pub(crate) struct SequentialStream {
     used: usize,
     ahead: Option<PendingExtent>,
     spare: Vec<AlignedBuffer>,
+    /// Whether something was asked for.
+    is_begun: bool,
     _memory: Reservation,
 }
 
@@ -42,6 +44,7 @@ impl SequentialStream {
             used: 0,
             ahead: None,
             spare,
+            is_begun: false,
             _memory: memory,
         };
         stream.request();
@@ -94,7 +97,9 @@ impl SequentialStream {
         let start = self.rest.start;
         let end = (start - start % SECTOR as u64 + self.chunk_bytes as u64).min(self.rest.end);
         let buffer = self.spare.pop().unwrap_or_else(|| AlignedBuffer::new(self.chunk_bytes));
-        self.ahead = Some(request_extent(&self.disk, &self.file, start..end, buffer));
+        let position =
+            if std::mem::replace(&mut self.is_begun, true) { Position::Next } else { Position::Jump };
+        self.ahead = Some(request_extent(&self.disk, &self.file, (start..end, position), buffer));
         self.rest.start = end;
     }
 }

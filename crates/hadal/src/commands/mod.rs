@@ -4,6 +4,7 @@
 pub mod about;
 mod automaton;
 pub mod check;
+mod graph;
 mod inspect;
 mod lsp;
 mod manual;
@@ -61,6 +62,8 @@ pub enum Verb {
     Test(test::TestArgs),
     /// Check a plan against a PDDL domain and problem, step by step.
     Validate(validate::ValidateArgs),
+    /// Find distances in an explicit graph on disk, and count the blocks that this moves.
+    Graph(graph::GraphArgs),
     /// Turn an aircraft landing file of the OR-Library into a priced real-time model.
     Landing(crate::timed::landing::LandingArgs),
     /// Print a shell completion script.
@@ -109,6 +112,7 @@ pub fn run(verb: &Verb) -> Result<u8, Failure> {
         Verb::Worker(args) => worker::run(args),
         Verb::Test(args) => test::run(args),
         Verb::Validate(args) => validate::run(args),
+        Verb::Graph(args) => graph::run(args),
         Verb::Landing(args) => crate::timed::landing::run(args),
         Verb::Completions { shell } => manual::complete(*shell),
         Verb::Lsp => lsp::run(),

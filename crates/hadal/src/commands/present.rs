@@ -29,7 +29,7 @@ pub(crate) fn outcome(
     let scalars = std::mem::take(&mut report.particular.scalars);
     let buckets = report.disk.and_then(|d| d.buckets).map(|buckets| BucketFigures { buckets, scalars });
     let cache_distances = report.particular.cache_distances.take();
-    let peak_states = report.particular.peak_states;
+    let (peak_states, one_way) = (report.particular.peak_states, report.particular.one_way);
     let partition = report.particular.partition.take();
     let mut outcome = Outcome::of(report, trace, prepared.memory());
     if !reductions.is_empty() {
@@ -69,6 +69,7 @@ pub(crate) fn outcome(
     outcome.details.buckets = buckets;
     outcome.details.cache_distances = cache_distances;
     outcome.details.peak_states = peak_states;
+    outcome.details.one_way = one_way;
     outcome.details.partition = partition;
     outcome.trace = trace.filter(|_| args.output.json).map(|t| t.json(detail(args)));
     outcome

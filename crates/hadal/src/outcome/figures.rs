@@ -7,7 +7,7 @@ use hadal_search::directed::DirectedFigures;
 use hadal_search::partition::PartitionFigures;
 use hadal_search::report::{CacheDistanceFigures, Locality};
 use hadal_search::{Buckets, Report};
-use hadal_store::vfs::ReadCost;
+use hadal_store::vfs::{ReadCost, Transfers};
 use serde::Serialize;
 
 /// What is true, and why.
@@ -161,6 +161,8 @@ pub struct StoredFigures {
     pub disk_records_read: u64,
     /// Records of sorted runs written to disk.
     pub disk_records_written: u64,
+    /// Blocks moved, by what they hold.
+    pub disk_blocks: Vec<BlockFigures>,
     /// How states were stored, in order.
     pub storage: Vec<StorageFigures>,
     /// How far back the farthest duplicate lies, in layers.
@@ -222,6 +224,9 @@ pub struct Details {
     /// Most states of layers stored at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_states: Option<u64>,
+    /// Steps that no operator undoes, with `--used-operators`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub one_way: Option<u64>,
     /// What `--cache-distances` measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_distances: Option<CacheDistanceFigures>,
@@ -260,6 +265,49 @@ pub struct WorkerFigures {
     pub figures: hadal_cluster::message::Figures,
 }
 
+/// Blocks of 4096 bytes that were moved between memory and disk.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct BlockFigures {
+    /// What they hold: `closed`, `frontier`, `candidates`, `distances`, or `other`.
+    pub of: &'static str,
+    /// From the disk.
+    pub read: TransferFigures,
+    /// To the disk.
+    pub written: TransferFigures,
+}
+
+/// Blocks moved one way.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct TransferFigures {
+    /// How many.
+    pub blocks: u64,
+    /// In how many operations.
+    pub operations: u64,
+    /// Operations that did not go on where the one before ended.
+    pub jumps: u64,
+}
+
+impl From<Transfers> for TransferFigures {
+    fn from(Transfers { blocks, operations, jumps }: Transfers) -> Self {
+        TransferFigures { blocks, operations, jumps }
+    }
+}
+
+impl BlockFigures {
+    /// Those of what was moved at all.
+    fn of(report: &Report) -> Vec<Self> {
+        let all = report.disk.map(|disk| disk.transfers);
+        let moved = all.into_iter().flatten().filter(|it| it.read.blocks + it.written.blocks > 0);
+        moved
+            .map(|it| BlockFigures {
+                of: it.kind.map_or("other", |kind| kind.name()),
+                read: it.read.into(),
+                written: it.written.into(),
+            })
+            .collect()
+    }
+}
+
 impl StoredFigures {
     /// Where a search kept its states.
     pub(super) fn of(report: &Report) -> Self {
@@ -275,6 +323,7 @@ impl StoredFigures {
             disk_bytes_written: report.disk.map_or(0, |d| d.written),
             disk_records_read: report.disk.map_or(0, |d| d.records.0),
             disk_records_written: report.disk.map_or(0, |d| d.records.1),
+            disk_blocks: BlockFigures::of(report),
             storage: report.stages.iter().map(stage).collect(),
             locality: report.locality(),
             cache_states: report.disk.map_or(0, |d| d.cache_states),
