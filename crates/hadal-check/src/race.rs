@@ -31,10 +31,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use turns::{Blind, BlindSearch, DepthSearch, SLICE, Turn, Turns};
 
-/// The work of the guided search's first turn: about a third of what reading and compiling a small model takes, in nanoseconds.
-const LEAST_START: u64 = 2_500_000;
+/// The work of the guided search's first turn: about a fifth of what reading and compiling a small model takes, in nanoseconds.
+const LEAST_START: u64 = 1_500_000;
 /// What each expression, place and statement of its actions adds to that.
-const START_PER_NODE: u64 = 2_500;
+const START_PER_NODE: u64 = 1_500;
 /// So many instances of an action count by themselves.
 const MOST_INSTANCES: u64 = 16;
 /// What the guided search may hold of the memory, and what depth-first search may, in eighths.

@@ -21,9 +21,10 @@ use hadal_system::{PropertyId, PropertyKind, StateSpace};
 /// The priority layer unless the user says, and where the guide knows nothing.
 const DEFAULT_PRIORITY: &str = "preferred";
 const BLIND_PRIORITY: &str = "context";
-/// The work after which a search that found nothing tries to prove that there is nothing, and what it may take, in starts.
+/// The work after which a search that found nothing tries to prove that there is nothing, in starts, and what it may take, in
+/// percent of one.
 const PROOF_AFTER: u64 = 1;
-const PROOF_WORK: u64 = 1;
+const PROOF_PERCENT: u64 = 30;
 /// Combinations of values in the projections that may prove it.
 const PROOF_STATES: u64 = 1 << 12;
 /// The share of the budget that tables of guides may use.
@@ -148,7 +149,7 @@ impl Guided<'_> {
         if let Some(start) = preparation.start() {
             preparation.drive_until(&mut *explorer, PROOF_AFTER * start)?;
             if explorer.progress().phase != Phase::Over
-                && let Some(report) = self.prove(PROOF_WORK * start, &mut decisions)?
+                && let Some(report) = self.prove(start / 100 * PROOF_PERCENT, &mut decisions)?
             {
                 return Ok(Explored { report, decisions });
             }

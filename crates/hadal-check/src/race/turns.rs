@@ -4,12 +4,13 @@ use hadal_search::layered::Trouble;
 use hadal_search::{Explorer, Method, Phase, Progress, Report, Setting, Verdict};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The first turn of breadth-first search is this part of the guided search's; that of depth-first search is as long.
+/// The first turn of breadth-first search is this part of the guided search's; that of depth-first search this one, in percent.
 const FIRST_SHARE: u64 = 8;
+const DEPTH_START_PERCENT: u64 = 50;
 /// What the guided search may do for every hundred that breadth-first search does, once its start is used up.
 const GUIDED_PERCENT: u64 = 6;
 /// The same of depth-first search.
-const DEPTH_PERCENT: u64 = 15;
+const DEPTH_PERCENT: u64 = 8;
 /// The work of a step within a turn: interrupts are looked at between them.
 pub(super) const SLICE: u64 = 20_000_000;
 /// What a transition and a state of breadth-first search count as while its states are on disk, in nanoseconds, about.
@@ -33,7 +34,7 @@ impl Turns {
     /// What depth-first search may have done at the end of its turn `n`, from 0.
     pub(super) fn depth_quota(&self, n: usize) -> u64 {
         let share = |before| self.blind_quota(before) / 100 * DEPTH_PERCENT;
-        self.start.saturating_add(n.checked_sub(1).map_or(0, share))
+        (self.start / 100 * DEPTH_START_PERCENT).saturating_add(n.checked_sub(1).map_or(0, share))
     }
 
     /// What breadth-first search may have done at the end of its turn `n`, from 0: a quarter more than before.
