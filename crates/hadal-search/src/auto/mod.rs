@@ -176,7 +176,7 @@ impl AutoExplorer<'_> {
                         Ok(Moved::Stopped(disk)) => {
                             let reason = moving.setting.task.control.must_stop(so_far.states);
                             so_far.verdict = Verdict::Stopped(reason.unwrap_or(StopReason::Interrupted));
-                            so_far.disk = Some(disk);
+                            so_far.disk = Some(*disk);
                             At::Nowhere(Box::new(so_far))
                         }
                     }

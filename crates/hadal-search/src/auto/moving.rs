@@ -78,7 +78,7 @@ pub(super) enum Moved<'a> {
     /// The search goes on like this.
     To(Box<Sweep<'a>>),
     /// It had to stop; its complete layers are on disk.
-    Stopped(DiskFigures),
+    Stopped(Box<DiskFigures>),
 }
 
 /// A detector that was offered the layer being found.
@@ -179,7 +179,7 @@ impl<'a> Moving<'a> {
             Err(trouble) if trouble.is_stop() => {
                 tally.stages = &stages[..1];
                 ledger.commit(&mut journal, tally, &status(&Verdict::Stopped(StopReason::Interrupted)))?;
-                return Ok(Moved::Stopped(figures(&ledger, journal.bytes())));
+                return Ok(Moved::Stopped(Box::new(figures(&ledger, journal.bytes()))));
             }
             made => made?,
         };
