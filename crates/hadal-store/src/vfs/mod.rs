@@ -21,7 +21,6 @@ mod turn;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
 pub use brake::{Armed, Brake, InTurns};
 pub use buffer::AlignedBuffer;
