@@ -7,7 +7,7 @@ use drawn::{Estimates, Graph, Kind, Labels, PRICES};
 use hadal_search::directed::{
     Directed, DirectedFigures, DirectedOptions, Insertion, Order, Tie, Traces, Trust,
 };
-use hadal_search::tiles::Tiles;
+use hadal_search::tiles::{Manhattan, Tiles};
 use hadal_search::{
     Control, DeadlockNotion, Limits, Proviso, Question, Report, SearchTask, Setting, StopReason, Verdict,
     Violation, ViolationKind,
@@ -188,8 +188,10 @@ fn a_search_that_keeps_three_layers_visits_every_state_of_a_puzzle_once() {
         let task = SearchTask { space: &puzzle, question: &question, control: &control };
         let (order, bound) = (Order::BreadthHeuristic, Some(30));
         let options = DirectedOptions { order, bound, keep_layers, ..DirectedOptions::default() };
-        let directed = Directed { guide: &puzzle, goal, priority: &NoPriority, options };
-        let setting = Setting::in_ram(task, &Governor::new(1 << 26), 1);
+        let guide = &Manhattan::new(&puzzle);
+        let directed = Directed { guide, goal, priority: &NoPriority, options };
+        let governor = Governor::new(1 << 26);
+        let setting = Setting::in_ram(task, &governor, 1);
         hadal_search::explore(&directed, setting).expect("in RAM").report
     };
     let [all, kept] = [search(None), search(Some(3))];

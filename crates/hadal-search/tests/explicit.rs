@@ -34,10 +34,10 @@ fn known(edges: &[(u64, u64)], start: u64) -> HashMap<u64, u64> {
     while let Some(vertex) = queue.pop_front() {
         let distance = distances[&vertex] + 1;
         for &to in next.get(&vertex).into_iter().flatten() {
-            if !distances.contains_key(&to) {
-                distances.insert(to, distance);
+            distances.entry(to).or_insert_with(|| {
                 queue.push_back(to);
-            }
+                distance
+            });
         }
     }
     distances

@@ -340,7 +340,7 @@ mod tests {
         fn payloads(
             &mut self,
             from: Option<(&[u64], &[u64])>,
-            (_, first): (&Successors, usize),
+            (_, first): (&mut Successors, usize),
             payloads: &mut Vec<u64>,
         ) {
             payloads.extend(from.map(|(state, payload)| state[0] + payload[0] + first as u64));
