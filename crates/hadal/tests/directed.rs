@@ -501,7 +501,7 @@ fn used_operators_stand_for_closed_states_where_steps_can_be_undone() {
     }
     assert_eq!((found["one_way"].as_u64(), found["reason"].as_str()), (Some(0), whole["reason"].as_str()));
     let [peak, states] = ["peak_states", "states"].map(|field| found[field].as_u64().expect("a count"));
-    assert!(peak * 3 < states, "{peak} of {states}");
+    assert!(peak * 2 < states, "{peak} of {states}");
     let directed = check("hbahn.mdve", &["--strategy", "frontier", "--used-operators", "--in-ram"], 1);
     let known = check("hbahn.mdve", &["--strategy", "bfs"], 1);
     assert_eq!(directed["trace_length"], known["trace_length"]);
