@@ -82,6 +82,18 @@ fn folded_states_move_on_with_the_same_numbers_however_wide_a_layer_is() {
 }
 
 #[test]
+fn a_layer_that_is_written_densely_has_room_for_its_writer_beside_a_full_table() {
+    // The widest layers have a hundred thousand states, so sorting one takes all memory that it is given.
+    let torus = Grid::torus(12, 3).scrambled().padded(9);
+    for budget in [DENSE_FROM, 2 * DENSE_FROM] {
+        let report = auto(&torus, 1, budget);
+        assert_eq!(report.verdict, Verdict::Holds, "{budget}");
+        assert_eq!((report.states, report.transitions), (531_441, 24 * 531_441), "{budget}");
+        assert!(storages(&report).len() > 1, "{budget}");
+    }
+}
+
+#[test]
 fn states_without_structure_go_to_sorted_runs_with_the_same_numbers() {
     let torus = Grid::torus(2, 600).scrambled();
     for (threads, budget) in [(1, 4 << 20), (2, 8 << 20)] {

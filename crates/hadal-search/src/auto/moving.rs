@@ -22,7 +22,8 @@ use crate::report::{DiskFigures, Report, Stage, StopReason, Verdict};
 use crate::run::storage::{Room, Tier, on_disk};
 use crate::run::{Buffers, RUNNING, closed_set, run_options, sorted_runs, status};
 use hadal_store::error::ReadError;
-use hadal_store::run::RunOptions;
+use hadal_store::governor::give_back;
+use hadal_store::run::{RunOptions, RunWriter};
 use hadal_store::table::StateTable;
 use hadal_store::vfs::{Disk, at_once};
 use hadal_store::{Governor, OverBudget, Reservation};
@@ -30,7 +31,7 @@ use hadal_system::Ascending;
 
 /// Shares of the budget, in percent. When the table is left its index goes, and its states are sorted in portions: there is
 /// little that must have room beside it.
-const TABLE_SHARE: u64 = 80;
+const TABLE_SHARE: u64 = 90;
 /// The part of the budget that is kept for that.
 const BESIDE_TABLE_PART: u64 = 16;
 /// The cache, which half as much again sorts; where that is too much, it begins smaller.
@@ -51,7 +52,12 @@ const SCREEN_SHARE: u64 = 25;
 const LEAVING_PART: u64 = 14;
 const LEAVING_LEAST: u64 = 160 << 10;
 /// Buffers to write a layer while another is read: a large part of a budget of a megabyte or two.
-const BUFFERS: u64 = 112 << 10;
+const READ_AND_WRITE: u64 = 112 << 10;
+/// The index of a layer that takes one part in so many of the budget has room beside the table; a larger one leaves less for
+/// sorting.
+const LAYER_PART: u64 = 4;
+/// What more than the writer of a layer is held while one is written: a part of a budget of a megabyte or two.
+const BUFFERS: u64 = 32 << 10;
 /// States that a new detector is offered at a time: limits are looked at in between. They take at most this part of the memory.
 const OFFERED: usize = 1 << 17;
 const OFFERED_PART: usize = 16;
@@ -115,8 +121,13 @@ impl<'a> Moving<'a> {
     /// What the cache and the diagram may take together, beside so many bytes of a mailbox.
     fn elastic_bytes(&self, mail: u64) -> u64 {
         let limit = self.setting.governor.limit();
-        let others = self.leaving_bytes() + Journal::resident_bytes(limit) + BUFFERS + mail;
+        let others = self.leaving_bytes() + Journal::resident_bytes(limit) + READ_AND_WRITE + mail;
         self.share(ELASTIC_SHARE).min(limit.saturating_sub(others))
+    }
+
+    /// What writing a layer of so many states takes.
+    fn writing_bytes(&self, states: u64) -> u64 {
+        RunWriter::footprint(&self.options().dense(self.setting.governor.limit()), states) + BUFFERS
     }
 
     /// The way to other workers, and what is held of the budget for it.
@@ -129,7 +140,8 @@ impl<'a> Moving<'a> {
     /// What the table may take: what leaving it needs has room beside it.
     pub(super) fn table_bytes(&self) -> u64 {
         let limit = self.setting.governor.limit();
-        let beside = Journal::resident_bytes(limit) + BUFFERS + limit / BESIDE_TABLE_PART;
+        let layer = limit / LAYER_PART / self.options().shape.bytes() as u64;
+        let beside = Journal::resident_bytes(limit) + self.writing_bytes(layer) + limit / BESIDE_TABLE_PART;
         self.share(TABLE_SHARE).min(limit.saturating_sub(beside))
     }
 
@@ -157,6 +169,7 @@ impl<'a> Moving<'a> {
         let rest = self.aside(&table, left, &journal)?.read()?;
         // The table goes before the detector comes.
         drop(table);
+        give_back();
         let elastic = governor.part(self.elastic_bytes(0));
         let cached = elastic.try_reserve(self.share(LEAST_CACHE_SHARE), "candidates")?;
         let made = self.offered(&journal, &elastic, next, &disk);
@@ -424,7 +437,8 @@ impl<'a> Moving<'a> {
 
     fn written(&self, table: &StateTable, part: &[Range], journal: &Journal) -> Result<LayerWriter, Trouble> {
         let mut writer = journal.writer();
-        let buffers = self.setting.governor.try_reserve(BUFFERS, "write buffers")?;
+        let bytes = self.writing_bytes(portions::states(part));
+        let buffers = self.setting.governor.try_reserve(bytes, "write buffers")?;
         let mut portions = Portions::of(table, part, self.setting.governor)?;
         drop(buffers);
         while let Some(portion) = portions.next() {

@@ -10,7 +10,7 @@ use super::{RunKind, RunOptions};
 use crate::error::WriteError;
 use crate::governor::Reservation;
 use crate::shape::Records;
-use crate::vfs::{AppendError, AppendStream, Disk};
+use crate::vfs::{AlignedBuffer, AppendError, AppendStream, Disk};
 
 /// A run being written. Dropped before [`RunWriter::finish`], it leaves no file.
 pub struct RunWriter {
@@ -31,9 +31,7 @@ impl RunWriter {
     pub fn create(disk: &Disk, kind: RunKind, options: &RunOptions) -> Result<Self, WriteError> {
         let name = disk.fresh_name(kind.name());
         let disk = &disk.holding(Some(kind));
-        let block_bytes = options.block_records() * options.shape.bytes();
-        let bytes = BlockEncoder::footprint(options) + block_bytes as u64;
-        let memory = disk.governor.try_reserve(bytes, "run writer")?;
+        let memory = disk.governor.try_reserve(RunWriter::own_bytes(options), "run writer")?;
         let mut stream =
             AppendStream::create(disk, &name, options.chunk_bytes).map_err(|error| match error {
                 AppendError::OverBudget(over) => WriteError::OverBudget(over),
@@ -45,7 +43,7 @@ impl RunWriter {
             disk: disk.clone(),
             encoder: BlockEncoder::new(options, file::identity(&name)),
             index: BlockIndex::new(options.shape.words()),
-            pending: Vec::with_capacity(block_bytes / 8),
+            pending: Vec::with_capacity(options.block_records() * options.shape.stride()),
             records: 0,
             finished: false,
             name,
@@ -53,6 +51,19 @@ impl RunWriter {
             stream: Some(stream),
             memory,
         })
+    }
+
+    /// Bytes of memory a writer of runs like these takes, with the index of so many records.
+    pub fn footprint(options: &RunOptions, records: u64) -> u64 {
+        let blocks = records.div_ceil(options.block_records() as u64);
+        // At the end the index is there twice.
+        let index = 2 * blocks.saturating_mul(BlockIndex::entry_bytes(options.shape.words()));
+        RunWriter::own_bytes(options) + 2 * AlignedBuffer::footprint(options.chunk_bytes) + index
+    }
+
+    /// What it takes besides its index and the buffers of its stream.
+    fn own_bytes(options: &RunOptions) -> u64 {
+        BlockEncoder::footprint(options) + (options.block_records() * options.shape.bytes()) as u64
     }
 
     /// Records written so far.
@@ -169,6 +180,38 @@ impl Drop for RunWriter {
         if !self.finished {
             self.stream = None;
             let _ = self.disk.vfs.remove(&self.name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::governor::Governor;
+    use crate::run::Codec;
+    use crate::shape::RecordShape;
+    use crate::vfs::{IoThreads, MemoryFolder};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_writer_needs_no_more_than_is_said_and_not_much_less() {
+        for (words, records) in [(1, 40_000), (2, 1000), (40, 5000)] {
+            for codec in [Codec::Plain, Codec::Lz4, Codec::Zstd] {
+                let shape = RecordShape::states(words);
+                let options = RunOptions { codec, block_bytes: 8 << 10, ..RunOptions::new(shape, 7) };
+                let write = |memory| -> Result<RunFile, WriteError> {
+                    let folder = Arc::new(MemoryFolder::new(&Governor::unlimited()));
+                    let disk = Disk::new(folder, IoThreads::new(0), Governor::new(memory), 0);
+                    let mut writer = RunWriter::create(&disk, RunKind::Frontier, &options)?;
+                    for n in 0..records {
+                        writer.push(&vec![n; words])?;
+                    }
+                    writer.finish()
+                };
+                let said = RunWriter::footprint(&options, records);
+                assert_eq!(write(said).unwrap().records(), records);
+                assert!(matches!(write(said - said / 8), Err(WriteError::OverBudget(_))));
+            }
         }
     }
 }
