@@ -11,7 +11,7 @@ pub const ENOUGH_MEMORY: u64 = 16 << 20;
 /// What the program and a small model take besides the budget: most of the fixed overhead. Resident, and of that what was
 /// allocated or is machine code.
 const PROGRAM_ALLOWANCE: u64 = 14 << 20;
-const ALLOCATED_ALLOWANCE: u64 = 6 << 20;
+const ALLOCATED_ALLOWANCE: u64 = 3 << 20;
 /// A search has this much left beside a large model, or three quarters of a small budget.
 const LEAST_LEFT: u64 = 12 << 20;
 

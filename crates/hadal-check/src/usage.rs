@@ -1,6 +1,7 @@
 //! What this process has used so far, for reports.
 
 use crate::memory::peak_resident;
+pub use hadal_store::governor::give_back;
 
 /// Processor seconds of this process so far, all threads, user and system.
 pub fn cpu_seconds() -> f64 {
@@ -19,15 +20,6 @@ pub fn begin_peak() -> u64 {
     // 5 resets the peak (proc(5)); where that is refused, the peak counts from the start.
     let _ = std::fs::write("/proc/self/clear_refs", "5");
     before
-}
-
-/// Gives memory that is free back to the system.
-pub fn give_back() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: asks the allocator to return free memory; it touches nothing that is in use.
-    unsafe {
-        libc::malloc_trim(0);
-    }
 }
 
 /// Lets go of the pages of the program's own code and constants. Reading and compiling a model touches most of them, those of

@@ -5,7 +5,7 @@
 
 use super::detector::{Detector, Found, LayerView, Rests};
 use super::journal::LayerWriter;
-use super::{BATCH_STATES, Trouble};
+use super::{Trouble, batch_states};
 use hadal_store::diagram::{ClosedDiagram, Keep, RankedDiagram, Set};
 use hadal_store::run::RunReader;
 use hadal_store::shape::RecordShape;
@@ -54,6 +54,10 @@ const TINY_BYTES: u64 = 32 << 10;
 const MOST_RECENT_BYTES: u64 = 128 << 20;
 /// Batches of more than this part of what may wait go to the diagram directly.
 const SMALL_PART: u64 = 4;
+
+/// States that move on together where the diagram is left: at most, and the part of what is available that they take.
+const MOST_LEAVING: usize = 1 << 13;
+const LEAVING_PART: u64 = 4;
 
 /// Bits a state that numbers take otherwise, by a perfect hash function.
 const HASH_BITS: u64 = 3;
@@ -123,9 +127,9 @@ impl DiagramDetector {
         if self.direct {
             let disk = layer.disk().clone();
             let mut states = self.closed.iter(Set::Next);
-            let mut batch = Vec::new();
-            while states.next_batch(&self.closed, BATCH_STATES, &mut batch) > 0 {
-                layer.push_all(Ascending::new(self.recent.table.words(), &batch))?;
+            let (mut batch, words) = (Vec::new(), self.recent.table.words());
+            while states.next_batch(&self.closed, batch_states(words), &mut batch) > 0 {
+                layer.push_all(Ascending::new(words, &batch))?;
                 batch.clear();
                 disk.rest().await?;
             }
@@ -264,9 +268,13 @@ impl Detector for DiagramDetector {
         Box::pin(async move {
             self.closed.release_tables();
             let mut states = self.closed.iter(Set::Next);
-            let mut batch = Vec::new();
-            while states.next_batch(&self.closed, BATCH_STATES, &mut batch) > 0 {
-                to.offer(Ascending::new(self.recent.table.words(), &batch))?;
+            let (mut batch, words) = (Vec::new(), self.recent.table.words());
+            // Every batch may become a run, so there should be few.
+            let room = self.governor.available() / LEAVING_PART;
+            let most = (room as usize / 8 / words).clamp(batch_states(words), MOST_LEAVING);
+            let _memory = self.governor.try_reserve((most * words * 8) as u64, "states that move on").ok();
+            while states.next_batch(&self.closed, most, &mut batch) > 0 {
+                to.offer(Ascending::new(words, &batch))?;
                 batch.clear();
             }
             self.recent.sort(self.recent.finished, self.recent.table.len());

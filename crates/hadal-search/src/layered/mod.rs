@@ -39,8 +39,11 @@ use hadal_store::diagram::SetupError;
 use hadal_store::error::{MergeError, ReadError, WriteError};
 use hadal_store::manifest::{CommitError, OpenError};
 
-/// States moved at a time between sets.
-pub(crate) const BATCH_STATES: usize = 1 << 13;
+/// States of so many words moved at a time between sets: few enough that the budget need not count them.
+pub(crate) fn batch_states(words: usize) -> usize {
+    const WORDS: usize = 1 << 13;
+    (WORDS / words).max(1)
+}
 
 /// What can end a search that uses the disk.
 #[derive(Debug, thiserror::Error)]

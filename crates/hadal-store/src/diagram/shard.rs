@@ -59,8 +59,8 @@ pub(super) struct Shard {
     staged: Option<Keep>,
 }
 
-/// States moved at a time when a shard is split.
-const MOVED_STATES: usize = 1 << 16;
+/// Words of the states moved at a time when a shard is split.
+const MOVED_WORDS: usize = 1 << 14;
 
 impl Shard {
     pub(super) fn new(levels: Levels, governor: &Governor) -> Result<Self, OverBudget> {
@@ -146,6 +146,7 @@ impl Shard {
     pub(super) fn halves(&self, governor: &Governor) -> Result<(Shard, Shard, Vec<u64>), OverBudget> {
         let levels = self.diagram.levels();
         let words = levels.words();
+        let moved = (MOVED_WORDS / words).max(1);
         let mut lower = Shard::new(levels.clone(), governor)?;
         let mut upper = Shard::new(levels.clone(), governor)?;
         let mut pivot: Option<Vec<u64>> = None;
@@ -154,7 +155,7 @@ impl Shard {
             let mut position = self.diagram.enumerate(self.root(set));
             loop {
                 batch.clear();
-                if position.next_batch(&self.diagram, MOVED_STATES, &mut batch) == 0 {
+                if position.next_batch(&self.diagram, moved, &mut batch) == 0 {
                     break;
                 }
                 let count = batch.len() / words;

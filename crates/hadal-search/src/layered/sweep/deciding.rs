@@ -9,6 +9,7 @@ use crate::layered::journal::Journal;
 use crate::layered::ledger::Ledger;
 use crate::layered::sorted::SortedDetector;
 use crate::report::Stage;
+use hadal_store::governor::give_back;
 use hadal_store::vfs::at_once;
 use hadal_system::Ascending;
 
@@ -87,6 +88,7 @@ impl<'a> Deciding<'_, 'a> {
                 }
             }
         };
+        give_back();
         let (storage, depth) = (self.detector.name(), (self.journal.depth() as u64).saturating_sub(1));
         self.stages.push(Stage { storage, states: self.states, depth });
         suit(self.journal, &**self.detector);
