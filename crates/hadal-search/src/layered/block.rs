@@ -64,6 +64,7 @@ impl Left {
             if let Err(over) = lane.finish_batch(sink) {
                 return ran_full(over);
             }
+            let plain = block.words() == words && lane.is_plain();
             while let Some((from, to)) = self.take(states) {
                 let state = |n: u64, payload: &mut Vec<u64>| {
                     let record = block.state(from + n as usize);
@@ -71,7 +72,11 @@ impl Left {
                     payload.extend_from_slice(own);
                     (state, 0)
                 };
-                if let Err((done, over)) = lane.expand(sink, (to - from) as u64, state) {
+                let expanded = match plain {
+                    true => lane.expand_plain(sink, &block.flat()[from * words..to * words]),
+                    false => lane.expand(sink, (to - from) as u64, state),
+                };
+                if let Err((done, over)) = expanded {
                     if from + (done as usize) < to {
                         let rest = (from + done as usize, to);
                         self.returned.lock().unwrap_or_else(|e| e.into_inner()).push(rest);

@@ -19,6 +19,10 @@ use crate::vfs::{AlignedBuffer, Extent, PendingExtent, Position, VfsFile, reques
 
 /// Reading on through a gap of this many bytes costs about as much as another request, on a disk not known yet.
 const USUAL_GAP: u64 = 32 << 10;
+/// Larger requests cost no less for each byte.
+const MOST_CHUNK: u64 = 64 << 10;
+/// One of the two chunks of a probe is larger than usual only where it takes at most one part in so many of what is available.
+const CHUNK_PART: u64 = 8;
 /// A gap is never worth less: requests cost processor time, too.
 const LEAST_GAP: u64 = 8 << 10;
 
@@ -32,6 +36,8 @@ pub struct RunProbe {
     decoded: Vec<u64>,
     decoded_block: Option<usize>,
     spare: Vec<AlignedBuffer>,
+    /// Bytes that are read with one request, at most.
+    chunk_bytes: usize,
     stats: ProbeStats,
     _memory: Reservation,
 }
@@ -59,10 +65,13 @@ impl RunProbe {
     /// A probe of `run` through its `index`.
     pub fn open(run: &RunFile, index: Arc<BlockIndex>) -> Result<Self, ReadError> {
         let (shape, most_records) = (run.options().shape, run.most_records());
-        let bytes = BlockDecoder::footprint(shape, run.options().codec, most_records)
-            + 2 * AlignedBuffer::footprint(run.options().chunk_bytes);
-        let memory = run.disk().governor.try_reserve(bytes, "run probe")?;
+        let governor = &run.disk().governor;
+        let decoder = BlockDecoder::footprint(shape, run.options().codec, most_records);
+        let chunk_bytes = chunk_bytes(run, governor.available().saturating_sub(decoder));
+        let memory =
+            governor.try_reserve(decoder + 2 * AlignedBuffer::footprint(chunk_bytes), "run probe")?;
         Ok(RunProbe {
+            chunk_bytes,
             file: run.open_file()?,
             decoder: BlockDecoder::new(shape, run.identity(), most_records),
             decoded: Vec::new(),
@@ -158,7 +167,7 @@ impl RunProbe {
 
     /// Groups of wanted blocks that are read with one request each.
     fn groups(&self, wanted: &[Wanted]) -> Vec<Range<usize>> {
-        let most = self.run.options().chunk_bytes as u64;
+        let most = self.chunk_bytes as u64;
         let speed = &self.run.disk().traffic.speed;
         let gap = speed.cost().map_or(USUAL_GAP, |cost| cost.bytes_per_request().max(LEAST_GAP));
         let mut groups: Vec<Range<usize>> = Vec::new();
@@ -183,7 +192,7 @@ impl RunProbe {
 
     fn request(&mut self, wanted: &[Wanted]) -> PendingExtent {
         let buffer = self.spare.pop();
-        let buffer = buffer.unwrap_or_else(|| AlignedBuffer::new(self.run.options().chunk_bytes));
+        let buffer = buffer.unwrap_or_else(|| AlignedBuffer::new(self.chunk_bytes));
         let (first, last) = (&wanted[0], &wanted[wanted.len() - 1]);
         let range = self.index.range(first.block).start..self.index.range(last.block).end;
         self.stats.reads += 1;
@@ -210,6 +219,18 @@ impl RunProbe {
         self.stats.found += walk.found;
         self.stats.compared += walk.compared;
     }
+}
+
+/// Bytes to read with one request of a run, where this much memory is available: a large run that is asked for much is read in
+/// few requests, as each costs time of its own.
+fn chunk_bytes(run: &RunFile, available: u64) -> usize {
+    let usual = run.options().chunk_bytes as u64;
+    let most = (available / CHUNK_PART).min(run.bytes()).min(MOST_CHUNK);
+    let mut chunk = usual;
+    while 2 * chunk <= most {
+        chunk *= 2;
+    }
+    chunk as usize
 }
 
 /// The first of `from..to` for which `below` does not hold; it holds for all before that one.

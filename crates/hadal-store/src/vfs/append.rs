@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::extent::FEW_BYTES;
 use super::{AlignedBuffer, Caching, Disk, Pending, Position, VfsFile};
 use crate::governor::{OverBudget, Reservation};
 
@@ -93,12 +94,16 @@ impl AppendStream {
         self.offset += self.filled as u64;
         self.filled = 0;
         let (traffic, kind) = (Arc::clone(&self.disk.traffic), self.disk.kind());
-        self.writing = Some(self.disk.threads.submit(move || {
+        let write = move || {
             let begun = Instant::now();
             let result = file.write_at(offset, &full[..bytes]);
             traffic.count_writing(kind, begun);
             (full, result)
-        }));
+        };
+        self.writing = Some(match bytes as u64 <= FEW_BYTES {
+            true => Pending::Ready(write()),
+            false => self.disk.threads.submit(write),
+        });
         Ok(())
     }
 

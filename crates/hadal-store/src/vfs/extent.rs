@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use super::{AlignedBuffer, Disk, Pending, Position, SECTOR, VfsFile};
 
-/// Reading so few bytes takes no longer than waking another thread.
-const FEW_BYTES: u64 = 16 << 10;
+/// Reading or writing so few bytes takes no longer than waking another thread.
+pub(super) const FEW_BYTES: u64 = 16 << 10;
 
 /// Bytes of a file in memory.
 pub(crate) struct Extent {
