@@ -21,6 +21,26 @@ struct Bucket {
 
 const VACANT: Bucket = Bucket { tags: [0; SLOTS], nodes: [0; SLOTS] };
 
+/// A one for each tag, and nothing above them.
+const EACH: u128 = u128::from_le_bytes([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0]);
+
+impl Bucket {
+    /// The tags in one number, ones above them.
+    #[inline]
+    fn all_tags(&self) -> u128 {
+        let [a, b, c, d, e, f, g, h, rest @ ..] = self.tags;
+        let low = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+        u128::from(low) | u128::from(u32::from_le_bytes(rest)) << 64 | u128::from(u32::MAX) << 96
+    }
+}
+
+/// The highest bit of every byte that is zero.
+#[inline]
+fn zero_bytes(bytes: u128) -> u128 {
+    const BELOW: u128 = u128::from_le_bytes([0x7F; 16]);
+    !(((bytes & BELOW) + BELOW) | bytes | BELOW)
+}
+
 pub(super) struct UniqueTable {
     buckets: Vec<Bucket>,
     len: usize,
@@ -89,13 +109,18 @@ impl UniqueTable {
         let mut index = self.home(hash);
         loop {
             let bucket = &self.buckets[index];
-            for slot in 0..SLOTS {
-                if bucket.tags[slot] == tag && same(bucket.nodes[slot]) {
-                    return Ok(bucket.nodes[slot]);
+            let tags = bucket.all_tags();
+            let mut fits = zero_bytes(tags ^ EACH * u128::from(tag));
+            while fits != 0 {
+                let node = bucket.nodes[fits.trailing_zeros() as usize / 8];
+                if same(node) {
+                    return Ok(node);
                 }
-                if bucket.tags[slot] == 0 {
-                    return Err(Place { bucket: index as u32, slot: slot as u8, tag });
-                }
+                fits &= fits - 1;
+            }
+            let free = zero_bytes(tags);
+            if free != 0 {
+                return Err(Place { bucket: index as u32, slot: (free.trailing_zeros() / 8) as u8, tag });
             }
             index += 1;
             if index == self.buckets.len() {

@@ -60,9 +60,9 @@ impl Cut {
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     pub(super) folded: Vec<u64>,
-    /// Pieces to be looked up, and the number of each among those of all states.
+    /// Pieces to be looked up; of each, which state of the window it is of, and which of its pieces.
     asked: Vec<u64>,
-    slots: Vec<usize>,
+    slots: Vec<(usize, usize)>,
     places: Vec<Option<StateRef>>,
 }
 
@@ -82,7 +82,7 @@ impl Folding {
         states: &[u64],
         scratch: &mut Scratch,
     ) -> Result<(), OverBudget> {
-        let (words, width, count) = (self.cut.words, self.cut.folded(), self.cut.pieces());
+        let (words, width) = (self.cut.words, self.cut.folded());
         scratch.folded.clear();
         scratch.folded.resize(states.len() / words * width, 0);
         for (window, states_of_window) in states.chunks(WINDOW * words).enumerate() {
@@ -93,12 +93,17 @@ impl Folding {
                 assert!(self.whole.holds(state[words - 1]), "a state has more bits than its space says");
                 let before = (first + n).checked_sub(1).map(|before| &states[before * words..][..words]);
                 for (k, piece) in state.chunks(self.cut.piece).enumerate() {
-                    let is_same =
-                        before.is_some_and(|before| before[k * self.cut.piece..][..piece.len()] == *piece);
+                    let is_same = before.is_some_and(|before| {
+                        let before = &before[k * self.cut.piece..][..piece.len()];
+                        piece.iter().zip(before).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
+                    });
                     if !is_same {
                         scratch.asked.extend_from_slice(piece);
-                        scratch.asked.resize(scratch.asked.len() + self.cut.piece - piece.len(), 0);
-                        scratch.slots.push(n * count + k);
+                        if piece.len() < self.cut.piece {
+                            let whole = scratch.asked.len() + self.cut.piece - piece.len();
+                            scratch.asked.resize(whole, 0);
+                        }
+                        scratch.slots.push((n, k));
                     }
                 }
             }
@@ -108,17 +113,20 @@ impl Folding {
             // SAFETY: as the caller promises.
             let added = unsafe { self.pieces.add_all(writer, &scratch.asked, Some(&mut named), |_, _| {}) };
             added.map_err(|(_, full)| full)?;
-            let mut found = scratch.slots.iter().zip(&scratch.places).peekable();
+            let mut found = scratch.slots.iter().zip(&scratch.places);
+            let mut next = found.next();
             for n in 0..states_of_window.len() / words {
-                for k in 0..count {
-                    let place = match found.next_if(|&(&slot, _)| slot == n * count + k) {
-                        Some((_, place)) => place.map_or(0, |at| self.pieces.place_of(at)),
-                        None => place_of(&scratch.folded[(first + n - 1) * width..][..width], k),
-                    };
+                let row = (first + n) * width;
+                if row > 0 {
+                    scratch.folded.copy_within(row - width..row, row);
+                }
+                while let Some((&(_, k), place)) = next.filter(|((of, _), _)| *of == n) {
+                    let place = place.map_or(0, |at| self.pieces.place_of(at));
                     if place == 0 || place > u64::from(u32::MAX) {
                         return Err(self.pieces.full());
                     }
-                    scratch.folded[(first + n) * width + k / 2] |= place << (k % 2 * 32);
+                    set_place(&mut scratch.folded[row..row + width], k, place);
+                    next = found.next();
                 }
             }
         }
@@ -181,6 +189,12 @@ impl Folding {
 #[inline]
 fn place_of(folded: &[u64], k: usize) -> u64 {
     folded[k / 2] >> (k % 2 * 32) & u64::from(u32::MAX)
+}
+
+#[inline]
+fn set_place(folded: &mut [u64], k: usize, place: u64) {
+    let shift = k % 2 * 32;
+    folded[k / 2] = folded[k / 2] & !(u64::from(u32::MAX) << shift) | place << shift;
 }
 
 /// Notes where the pieces of a batch lie.
