@@ -124,7 +124,7 @@ impl Exploration {
         }
     }
 
-    /// The budget that hadal asks for where it refused a smaller one because the model itself does not fit it.
+    /// The budget that hadal asks for where it ended with a smaller one for want of memory.
     pub fn asks_for(&self) -> Option<u64> {
         let reason = self.reason.as_deref().filter(|_| self.verdict == "failed")?;
         let (_, rest) = reason.split_once("give it --memory ")?;

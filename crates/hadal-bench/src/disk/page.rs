@@ -94,8 +94,9 @@ fn run_cells(model: &DiskModel, run: &DiskRun) -> Vec<String> {
     remarks.extend(run.problem.as_ref().map(|problem| format!("WRONG: {problem}")));
     remarks.extend(run.run.reason.clone().filter(|_| run.run.is_late()));
     remarks.extend(run.same_as.map(|percent| format!("the run at {percent} %")));
-    remarks
-        .extend(run.raised_to.map(|bytes| format!("--memory {}: the model does not fit less", size(bytes))));
+    remarks.extend(
+        run.raised_to.map(|bytes| format!("--memory {}: with less it ends for want of memory", size(bytes))),
+    );
     if !run.within_memory {
         remarks.push("memory over budget and overhead".into());
     }

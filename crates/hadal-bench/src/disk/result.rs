@@ -90,7 +90,7 @@ pub struct DiskRun {
     pub same_as: Option<f64>,
     /// `--memory`.
     pub budget_bytes: u64,
-    /// What `--memory` was in the end, where the model itself does not fit the budget.
+    /// What `--memory` was in the end, where the run ended for want of memory with the budget of its share.
     pub raised_to: Option<u64>,
     /// What is wrong with the counts, if anything.
     pub problem: Option<String>,

@@ -88,7 +88,7 @@ pub fn run(run: &DiskRun) -> String {
         run.run.storage.join(", ")
     );
     if let Some(bytes) = run.raised_to {
-        line.push_str(&format!(" (--memory {}: the model itself does not fit less)", size(bytes)));
+        line.push_str(&format!(" (--memory {}: with less it ends for want of memory)", size(bytes)));
     }
     if let Some(problem) = &run.problem {
         line.push_str(&format!("\n  WRONG: {problem}"));
