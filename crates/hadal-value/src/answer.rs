@@ -124,7 +124,7 @@ pub fn answer(
     space: &dyn StateSpace,
     system: &System,
     objective: &Objective,
-    options: Options,
+    mut options: Options,
 ) -> Result<Answer, SolveError> {
     let mut needs = Needs::default();
     needs.asked(&objective.asked);
@@ -148,6 +148,7 @@ pub fn answer(
         if needed > limit {
             return Err(BuildError::Memory { limit, states: built.graph.states() as u64 }.into());
         }
+        options.precision.spare = Some(limit - needed);
     }
     let mut others = Vec::new();
     for &reward in rewards.iter().skip(1) {

@@ -44,7 +44,7 @@ pub fn solve(
                 if std::mem::replace(&mut left, true) {
                     return Err(error);
                 }
-                leave(problem, range.clone(), &mut policy);
+                leave(problem, range.clone(), &mut policy[range.clone()]);
                 continue;
             }
             if !solver.improve(range.clone(), &mut policy) {
@@ -57,8 +57,9 @@ pub fn solve(
     Ok(solver.values)
 }
 
-/// Gives each node of a component a choice that may lead nearer to what lies outside, so that it is left for certain.
-fn leave(problem: &Problem, range: Range<usize>, policy: &mut [u32]) {
+/// Gives each node of a component a choice that may lead nearer to what lies outside, so that it is left for certain; `policy` is
+/// that of the component.
+pub(crate) fn leave(problem: &Problem, range: Range<usize>, policy: &mut [u32]) {
     let mut placed = vec![false; range.len()];
     loop {
         let before = placed.clone();
@@ -71,7 +72,7 @@ fn leave(problem: &Problem, range: Range<usize>, policy: &mut [u32]) {
             };
             // A branch to a known value 0 is not written down: a choice whose weights do not add up leaves, too.
             if let Some(choice) = problem.choices_of(node).find(nearer) {
-                policy[node] = choice as u32;
+                policy[node - range.start] = choice as u32;
                 placed[node - range.start] = true;
             }
         }

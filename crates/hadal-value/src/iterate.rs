@@ -146,7 +146,7 @@ impl Explicit {
                 ..self.first_outcome[action as usize + 1] as usize;
             let outcomes = range.map(|n| (values[self.targets[n] as usize], self.probabilities[n]));
             let value = backup(self.kind, self.costs[action as usize], outcomes);
-            if best.1.is_none() || value < best.0 {
+            if value < best.0 || best.1.is_none() && value <= best.0 {
                 best = (value, Some(action - first));
             }
         }
@@ -157,7 +157,10 @@ impl Explicit {
     pub fn iterate(&self, task: &dyn Task, iteration: Iteration) -> Iterated {
         let n = self.states.len();
         let mut values: Vec<f64> = (0..n)
-            .map(|s| self.terminal[s].unwrap_or_else(|| task.estimate(self.states.state(s)[0])))
+            .map(|s| {
+                self.terminal[s]
+                    .unwrap_or_else(|| task.estimate(self.states.state(s)[0]).min(iteration.dead_end))
+            })
             .collect();
         let mut next = values.clone();
         let mut residuals = Vec::new();

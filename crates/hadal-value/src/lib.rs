@@ -58,6 +58,8 @@ pub struct Precision {
     pub paths: evidence::Wanted,
     /// What fractions may take, in bytes.
     pub room: Option<u64>,
+    /// What is left beside graph and solver, in bytes: components may be solved at once there.
+    pub spare: Option<u64>,
 }
 
 impl Default for Precision {
@@ -70,6 +72,7 @@ impl Default for Precision {
             threads: 1,
             paths: evidence::Wanted::Nothing,
             room: None,
+            spare: None,
         }
     }
 }
@@ -125,6 +128,13 @@ pub enum SolveError {
     /// `I=` looks at states only.
     #[error("the reward of an instant is that of a state; this reward is earned by actions")]
     InstantOfActions,
+}
+
+impl SolveError {
+    /// Whether the question may have an answer when it is asked again: an error of the machine, a limit or a stop ended it.
+    pub(crate) fn is_resumable(&self) -> bool {
+        matches!(self, SolveError::Build(_) | SolveError::Disk(_))
+    }
 }
 
 impl From<std::io::Error> for SolveError {

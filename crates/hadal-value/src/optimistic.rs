@@ -4,14 +4,17 @@
 //! Lower bounds are iterated from 0 with sums rounded down. An upper bound is guessed above them and kept only where one
 //! more iteration, rounded up, nowhere exceeds it: what is inductive lies above the least solution (Park). Every sum of `k`
 //! products is moved outward by `(k + 3) 2^-53`, relative, which is more than its rounding errors add up to. Lower bounds that
-//! grow slowly leap ahead, as far as one more iteration confirms.
+//! grow slowly leap ahead, as far as one more iteration confirms, and components that take many sweeps are solved at once, if they can be.
 
 mod chunks;
+mod direct;
 mod leap;
 
+use crate::Precision;
 use crate::numbers::Numbers;
 use crate::problem::Problem;
 use chunks::Chunks;
+use direct::{Direct, Widths};
 use hadal_system::chance::Sense;
 use leap::Leap;
 use std::ops::Range;
@@ -36,14 +39,16 @@ pub struct Bounds {
     pub sweeps: u64,
 }
 
-/// Bounds such that upper and lower ones differ by at most `precision`, relative, wherever that is found. They have the same
-/// bits for any number of `threads`.
-pub fn solve(problem: &Problem, numbers: &Numbers, precision: f64, threads: usize) -> Bounds {
+/// Bounds such that upper and lower ones differ by at most the precision, relative, wherever that is found. They have the same
+/// bits for any number of threads.
+pub fn solve(problem: &Problem, numbers: &Numbers, wanted: &Precision) -> Bounds {
+    let precision = wanted.relative;
     let n = problem.nodes();
     let mut bounds = Bounds { lower: vec![0.0; n + 1], upper: vec![f64::INFINITY; n + 1], sweeps: 0 };
     bounds.lower[n] = 1.0;
     bounds.upper[n] = 1.0;
-    let backup = Backup { problem, below: numbers.below(), above: numbers.above(), threads };
+    let (below, above) = (numbers.below(), numbers.above());
+    let backup = Backup { problem, numbers, below, above, threads: wanted.threads, room: wanted.spare };
     let (depths, most) = depths(problem);
     for (component, range) in problem.component_ranges().enumerate() {
         if range.len() == 1 {
@@ -89,9 +94,12 @@ fn depths(problem: &Problem) -> (Vec<u32>, u32) {
 
 struct Backup<'a> {
     problem: &'a Problem,
+    numbers: &'a Numbers,
     below: &'a [f64],
     above: &'a [f64],
     threads: usize,
+    /// What solving a component at once may take, in bytes.
+    room: Option<u64>,
 }
 
 impl Backup<'_> {
@@ -178,12 +186,12 @@ impl Backup<'_> {
     }
 
     /// Bounds of the nodes of a component; returns the sweeps.
-    fn component(&self, range: Range<usize>, (share, slack): (f64, f64), bounds: &mut Bounds) -> u64 {
+    fn component(&self, range: Range<usize>, (share, slack): Widths, bounds: &mut Bounds) -> u64 {
         let mut chunks = Chunks::new(&range, self.threads);
         let mut sweeps = 0;
         let mut step = slack / 4.0;
         let mut before = [f64::INFINITY; MEMORY];
-        let mut leap = Leap::new(range.clone());
+        let (mut leap, mut direct) = (Leap::new(range.clone()), Direct::new());
         // Tries that a guess is given to become inductive: falling values cross a component as slowly as growing ones do.
         let mut tries = 20;
         loop {
@@ -208,6 +216,9 @@ impl Backup<'_> {
                     step = enough;
                 }
                 sweeps += leap.after(self, bounds);
+                if direct.is_due(sweeps) && self.solve_at_once(&range, (share, slack), sweeps, bounds) {
+                    return sweeps + 1;
+                }
             }
             sweeps += self.guess(&range, (share, slack), &mut chunks, bounds);
             for _ in 0..tries.max(20 + sweeps / 4) {
@@ -252,7 +263,7 @@ impl Backup<'_> {
     fn guess(
         &self,
         range: &Range<usize>,
-        (share, slack): (f64, f64),
+        (share, slack): Widths,
         chunks: &mut Option<Chunks>,
         bounds: &mut Bounds,
     ) -> u64 {

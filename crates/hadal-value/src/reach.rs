@@ -125,7 +125,7 @@ fn finish(
     (known, groups, target): (&[Known], &[u32], &[bool]),
     precision: Precision,
 ) -> Result<Values, SolveError> {
-    let bounds = optimistic::solve(problem, &graph.numbers, precision.relative, precision.threads);
+    let bounds = optimistic::solve(problem, &graph.numbers, &precision);
     let exact = if precision.exact {
         Some(exact::solve(problem, &graph.numbers, &bounds, precision.room)?)
     } else {

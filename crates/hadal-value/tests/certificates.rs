@@ -6,9 +6,9 @@ use hadal_store::vfs::{Folder, IoThreads};
 use hadal_store::{Disk, Governor};
 use hadal_system::Source;
 use hadal_testkit::Random;
-use hadal_value::certificate::{Certificate, CheckError, Claim, Reader, check};
-use hadal_value::disk::{Journal, Tier, answer_with};
-use hadal_value::{Options, Precision, answer};
+use hadal_value::certificate::{Certificate, CheckError, Claim, Flaw, Reader, check};
+use hadal_value::disk::{Journal, Place, Tier, answer_with};
+use hadal_value::{Options, Precision, SolveError, answer};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -179,4 +179,26 @@ fn certificates_are_accepted_and_lies_are_not() {
     }
     println!("{accepted} certificates accepted, {lies} lies refused");
     assert!(accepted == 360 && lies > 300 && endless > 5, "{accepted} {lies} {endless}");
+}
+
+#[test]
+fn questions_inside_questions_have_no_certificate() {
+    let question = "Pmax=? [ F (P>=0.5 [ X \"out\" ] & k=0) ]";
+    let mut loaded = prism::load(Source::new("field", FIELD), &HashMap::new()).expect("a model");
+    let objective = loaded.formula(question).expect("a question");
+    let model = Model::new(loaded.into_system(), ModelOptions::default()).expect("a model that runs");
+    let precision = Precision { certificate: true, ..Precision::default() };
+    let options = Options { precision, memory: None, max_states: None };
+    let in_ram = answer(&model, model.system(), &objective, options).map(|found| found.value);
+    assert!(matches!(in_ram, Err(SolveError::NoCertificate(_))), "{in_ram:?}");
+    let place = tempfile::tempdir().expect("a place");
+    let at = Place { folder: place.path(), memory: 1 << 24, tier: Some(Tier::SemiExternal) };
+    let on_disk = hadal_value::disk::answer(&model, model.system(), &objective, precision, &at);
+    assert!(matches!(on_disk, Err(SolveError::NoCertificate(_))), "{:?}", on_disk.map(|found| found.value));
+    // Nobody goes on from a question that is refused.
+    assert_eq!(std::fs::read_dir(place.path()).expect("a folder").count(), 0);
+    // Nor does the checker look inside.
+    let scratch = disk(&place.path().join("check"), 1 << 24);
+    let checked = check(&model, model.system(), &objective, ((0.0, 1.0), std::iter::empty()), &scratch);
+    assert!(matches!(checked, Err(CheckError::Flaw(Flaw::Question))), "{checked:?}");
 }

@@ -60,6 +60,7 @@ const ANY: Options = Options {
         threads: 1,
         paths: Wanted::Nothing,
         room: None,
+        spare: None,
     },
     memory: None,
     max_states: None,

@@ -11,6 +11,7 @@ use hadal_value::numbers::Numbers;
 use hadal_value::values::Exact;
 use hadal_value::{Answer, Options, Precision, answer, reach};
 use std::collections::HashMap;
+use std::fmt::Write;
 
 fn ask(model: &str, question: &str) -> Answer {
     let mut loaded = prism::load(Source::new("model", model), &HashMap::new())
@@ -351,4 +352,22 @@ fn random_graphs_have_the_values_of_their_best_policies() {
             }
         }
     }
+}
+
+/// Twenty variables of ten values each, all but two of which begin with a known one.
+#[test]
+fn states_are_initial_as_conditions_on_many_variables_say() {
+    let mut text = String::from("mdp const int K = 4; formula low = v1<3;\n");
+    for n in 1..=20 {
+        let _ =
+            writeln!(text, "module m{n} v{n} : [0..9]; [step] true -> (v{n}'=mod(v{n}+{n},10)); endmodule");
+    }
+    text += "module wide w : int; b : bool; [step] true -> (w'=8); endmodule\n";
+    let fixed: Vec<String> = (3..=20).map(|n| format!("v{n}={}", n % 10)).collect();
+    let init = format!("init {} & low & 1<=v1 & v2>=K+2 & !(v2=8) & w=7 & !b endinit", fixed.join(" & "));
+    let model = text + &init;
+    // v1 is 1 or 2, v2 is 6, 7 or 9.
+    assert_eq!(value(&model, "filter(sum, Pmax=? [ F<=0 true ], \"init\")"), "6");
+    assert_eq!(value(&model, "filter(sum, Pmax=? [ X v1=2 ], \"init\")"), "3");
+    assert_eq!(value(&model, "filter(min, Pmin=? [ X w=8 & v20=0 ], \"init\")"), "1");
 }

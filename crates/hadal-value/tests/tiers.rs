@@ -45,6 +45,7 @@ const OPTIONS: Options = Options {
         threads: 1,
         paths: Wanted::Nothing,
         room: None,
+        spare: None,
     },
     memory: None,
     max_states: None,

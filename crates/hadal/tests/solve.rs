@@ -554,6 +554,36 @@ fn methods_of_the_literature_agree() {
     assert_eq!(ask("lao", least).json()["lower"], "infinity");
 }
 
+#[test]
+fn dead_ends_cost_what_they_are_said_to() {
+    let place = tempfile::tempdir().expect("a place");
+    let file = place.path().join("bridge.prism").to_string_lossy().into_owned();
+    let text = "mdp module bridge s : [0..2] init 0;
+            [jump] s=0 -> 0.5 : (s'=1) + 0.5 : (s'=2);
+            [walk] s=0 -> (s'=1);
+            [] s>0 -> true;
+        endmodule rewards [walk] true : 30; [jump] true : 1; s=2 : 1; endrewards";
+    std::fs::write(&file, text).expect("written");
+    let least = "Rmin=? [ F s=1 ]";
+    // Whoever jumps pays 1, and half of what a fall costs; whoever walks pays 30; whoever gives up at once pays for a fall.
+    for (cost, expected) in [("10", 6.0), ("100", 30.0), ("4", 3.0), ("1.5", 1.5), ("0", 0.0)] {
+        for method in ["jacobi", "gauss-seidel", "rtdp", "lrtdp", "ldfs"] {
+            let asked =
+                ["solve", &file, "--formula", least, "--method", method, "--dead-end", cost, "--json"];
+            let found = value(&hadal(&asked).expect_code(0));
+            assert!((found - expected).abs() < 1e-4, "{method} {cost}: {found}");
+        }
+    }
+    for wrong in [["--dead-end", "3"], ["--dead-end", "-1"]] {
+        let asked = ["solve", &file, "--formula", least, "--method", "intervals"];
+        let refused = hadal(&[&asked[..], &wrong[..]].concat());
+        assert!(refused.code == 2, "{refused:?}");
+    }
+    let refused =
+        hadal(&["solve", &file, "--formula", "Pmax=? [ F s=1 ]", "--method", "fret", "--dead-end", "3"]);
+    assert!(refused.code == 2 && refused.stderr.contains("--dead-end"), "{refused:?}");
+}
+
 /// The value that a method finds, `infinity` included.
 fn value(run: &support::Run) -> f64 {
     let found = &run.json()["value"];

@@ -17,6 +17,13 @@ pub(crate) struct Needs {
 }
 
 impl Needs {
+    /// Whether a measure is about formulas that ask for values themselves.
+    pub fn asks_inside(measure: &Measure) -> bool {
+        let mut needs = Needs::default();
+        needs.measure(measure);
+        needs.compares
+    }
+
     pub fn asked(&mut self, asked: &Asked) {
         match asked {
             Asked::Value(measure, _) => self.measure(measure),

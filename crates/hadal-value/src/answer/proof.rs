@@ -1,8 +1,8 @@
 //! What stands behind an answer: its certificate, and what comes of its policy.
 
-use super::{Following, Policy, Solver};
+use super::{Following, Needs, Policy, Solver};
 use crate::bounded::{Rule, Sweep, indicator};
-use crate::certificate::{Certificate, Claim, Claims, Kind, Solved, Steps};
+use crate::certificate::{Certificate, Claim, Claims, INSIDE, Kind, Solved, Steps};
 use crate::evidence::{Evidence, NOT_ONE, Needed, paths_of, sides};
 use crate::policy::induced;
 use crate::values::{Values, other_probability};
@@ -20,6 +20,9 @@ impl Solver<'_> {
         sense: Sense,
         text: &str,
     ) -> Result<Certificate, SolveError> {
+        if Needs::asks_inside(measure) {
+            return Err(SolveError::NoCertificate(INSIDE));
+        }
         if let Some(steps) = Steps::of(measure, sense) {
             return self.certify_steps(&steps, text);
         }

@@ -4,6 +4,7 @@
 use super::judge::{Flaw, Unbounded};
 use super::steps::Bounded;
 use super::{BESIDE, Claim, Steps};
+use crate::answer::Needs;
 use crate::disk::{Cursor, DiskError, run_options};
 use hadal_store::sort::Sorter;
 use hadal_store::{Disk, RunFile};
@@ -80,6 +81,7 @@ pub fn check(
     disk: &Disk,
 ) -> Result<u64, CheckError> {
     let mut judge: Box<dyn Judge> = match (&objective.asked, &objective.states) {
+        (Asked::Value(measure, _), _) if Needs::asks_inside(measure) => return Err(Flaw::Question.into()),
         (Asked::Value(measure, sense), Formula::Initial) => match Steps::of(measure, *sense) {
             Some(steps) => Box::new(Bounded::new(space, system, (steps, objective.summary))),
             None => Box::new(Unbounded::new(space, system, objective).ok_or(Flaw::Question)?),

@@ -36,7 +36,7 @@ pub enum Flaw {
     Model(String),
     /// Certificates are of other questions.
     #[error(
-        "certificates are of probabilities and rewards before a target or with a bound on steps, of the initial states"
+        "certificates are of probabilities and rewards before a target or with a bound on steps, of the initial states, without questions inside"
     )]
     Question,
 }

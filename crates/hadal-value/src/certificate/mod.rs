@@ -19,6 +19,10 @@ use crate::spool::{Spool, Spooling};
 use hadal_store::Disk;
 use std::io::{self, BufRead, Write};
 
+/// Why questions inside questions have none.
+pub(crate) const INSIDE: &str =
+    "it would not show the answers of the questions inside the question; ask for those by themselves";
+
 const HEAD: &str = "hadal certificate 1";
 /// Words of a claim beside its state.
 const BESIDE: usize = 4;

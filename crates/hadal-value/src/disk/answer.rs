@@ -88,9 +88,12 @@ pub fn answer(
     let fingerprint = fingerprint(space, system, objective, (precision, place.tier));
     let path = place.folder.join(format!("values-{fingerprint:016x}"));
     let mut journal = Journal::open(&path, fingerprint, &Governor::new(place.memory))?;
-    let mut answer = answer_with(space, system, objective, (precision, place.tier), &mut journal)?;
-    answer.folder = Some(Arc::new(Leftover(path)));
-    Ok(answer)
+    let answer = answer_with(space, system, objective, (precision, place.tier), &mut journal);
+    if matches!(&answer, Err(error) if error.is_resumable()) {
+        return answer;
+    }
+    let folder = Some(Arc::new(Leftover(path)));
+    answer.map(|answer| Answer { folder, ..answer })
 }
 
 /// The same with a journal that is at hand.

@@ -9,14 +9,16 @@ use super::parts::{Part, Series, Sets};
 use super::policy::{self, Induced};
 use super::rows::{Rows, States};
 use super::solve::{How, Question, Tier, solve};
-use crate::answer::{Answer, Fold, Following, Policy};
+use crate::answer::{Answer, Fold, Following, Needs, Policy};
 use crate::asking::Threshold;
-use crate::certificate::Steps;
+use crate::certificate::{INSIDE, Steps};
 use crate::evidence::{Needed, Wanted};
 use crate::values::other_probability;
 use crate::{Precision, SolveError};
 use hadal_store::Disk;
-use hadal_system::chance::{Asked, Averaged, Formula, Measure, Objective, Path, Relation, Sense, Summary};
+use hadal_system::chance::{
+    Asked, Averaged, Formula, Limit, Measure, Objective, Path, Relation, Sense, Summary,
+};
 use hadal_system::rows::Rational;
 use hadal_system::{Choices, Label, StateSpace, System};
 
@@ -327,9 +329,12 @@ impl<R: Rows + States> Solver<'_, R> {
                     "it would be of the initial states; leave the filter out",
                 ));
             }
+            if Needs::asks_inside(measure) {
+                return Err(SolveError::NoCertificate(INSIDE));
+            }
             answer.certificate = Some(match Steps::of(measure, sense) {
                 Some(steps) => self.of(measure).certify_steps(&steps, &objective.text)?,
-                None if self.beside(&uncomplemented(measure, sense).0).is_some() => {
+                None if is_followed(&uncomplemented(measure, sense).0) => {
                     return Err(SolveError::NoCertificate(NO_RANKS));
                 }
                 None => self.of(measure).certify(all, &objective.text)?,
@@ -450,6 +455,11 @@ impl<R: Rows + States> Solver<'_, R> {
             }
         })
     }
+}
+
+/// Whether a measure is solved on a product, unless its formula says nothing of paths.
+fn is_followed(measure: &Measure) -> bool {
+    matches!(measure, Measure::Probability(Path::Ltl { .. } | Path::Until(_, _, Limit::Reward(..))))
 }
 
 /// Values of all states.

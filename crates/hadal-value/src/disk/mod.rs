@@ -11,6 +11,7 @@ mod certain;
 mod certify;
 mod certify_steps;
 mod company;
+mod components;
 mod earning;
 mod envelope;
 mod equations;

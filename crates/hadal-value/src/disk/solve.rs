@@ -3,6 +3,7 @@
 use super::blocks::Blocks;
 use super::certain::{Search, any};
 use super::company::union;
+use super::components::solved_at_once;
 use super::equations::{Equations, Kept, Settled, Start};
 use super::faithful::Faithful;
 use super::graph::{DiskError, run_options};
@@ -327,6 +328,13 @@ pub(super) fn iterate(
         }
     };
     let needs = || DiskError::Damaged("this tier needs a folder".into());
+    let alone = journal.as_deref().is_none_or(|journal| journal.company().is_alone());
+    let budget = journal.as_deref().map(|journal| governor(journal).clone());
+    // Where sweeps proved nothing, few equations are solved otherwise.
+    let otherwise = |course: &Course| match alone && !course.proved() {
+        true => solved_at_once(equations, how.precision, budget.as_ref()),
+        false => Ok(None),
+    };
     match (tier, journal) {
         (Tier::Ram | Tier::SemiExternal, mut journal) => {
             let mut tier = Vector::new((equations, stages), &mut course, journal.as_deref_mut())?;
@@ -343,7 +351,10 @@ pub(super) fn iterate(
                     tier.commit(&course, journal)?;
                 }
             }
-            tier.tell(told(&course, equations, &mut keep));
+            match otherwise(&course)? {
+                Some(bounds) => tell(&bounds, keep),
+                None => tier.tell(told(&course, equations, &mut keep)),
+            }
         }
         (Tier::Blocks, journal) => {
             let journal = journal.ok_or_else(needs)?;
@@ -353,7 +364,10 @@ pub(super) fn iterate(
                 let seen = journal.counting(|journal| tier.sweep(&step, &course, journal))?;
                 course.after(seen, precision(course.stage));
             }
-            tier.tell(told(&course, equations, &mut keep))?;
+            match otherwise(&course)? {
+                Some(bounds) => tell(&bounds, keep),
+                None => tier.tell(told(&course, equations, &mut keep))?,
+            }
         }
         (Tier::Faithful, journal) => {
             let journal = journal.ok_or_else(needs)?;
@@ -366,10 +380,17 @@ pub(super) fn iterate(
                     tier.commit(&course, journal)?;
                 }
             }
-            tier.tell(told(&course, equations, &mut keep))?;
+            match otherwise(&course)? {
+                Some(bounds) => tell(&bounds, keep),
+                None => tier.tell(told(&course, equations, &mut keep))?,
+            }
         }
     }
     Ok((course.sweeps, tier))
+}
+
+fn tell(bounds: &[Bounds], mut keep: impl FnMut(u64, Bounds)) {
+    bounds.iter().enumerate().for_each(|(node, &bounds)| keep(node as u64, bounds));
 }
 
 /// Tells bounds as far as they are proved.

@@ -111,7 +111,7 @@ impl<'t> Envelope<'t> {
         let number = self.numbers.number(&[state]).unwrap_or(u32::MAX);
         if number as usize == self.nodes.len() {
             let terminal = self.task.terminal(state);
-            let value = terminal.unwrap_or_else(|| self.task.estimate(state));
+            let value = terminal.unwrap_or_else(|| self.task.estimate(state).min(self.stop.dead_end));
             // What cannot arrive, by an estimate that is never too high, is not looked into.
             let done = terminal.is_some() || value >= self.stop.dead_end;
             self.nodes.push(Node { value, solved: done, terminal: done, actions: None });

@@ -150,6 +150,7 @@ fn solve_all(
             threads: args.room.threads.max(1),
             paths,
             room: args.room.memory,
+            spare: None,
         },
         memory: args.room.memory,
         max_states: args.room.max_states,
@@ -186,6 +187,15 @@ fn solve_all(
     }
     if args.method.max_sweeps.is_some() && !matches!(method, Method::Jacobi | Method::GaussSeidel) {
         return Err(Failure::Usage("--max-sweeps is of --method jacobi and gauss-seidel".into()));
+    }
+    if args
+        .method
+        .dead_end
+        .is_some_and(|cost| proved || method == Method::Fret || cost.is_nan() || cost < 0.0)
+    {
+        return Err(Failure::Usage(
+            "--dead-end is a cost, for --method jacobi, gauss-seidel, rtdp, lrtdp, ldfs and ao, and for lao with --outcomes".into(),
+        ));
     }
     let grows = method == Method::Lao && proved && args.method.tier == TierName::SemiExternal;
     if method != Method::Intervals && args.method.tier != TierName::Auto && !grows {

@@ -5,6 +5,7 @@ mod merge;
 mod modules;
 mod names;
 mod objective;
+mod start;
 mod temporal;
 mod term;
 
@@ -13,10 +14,11 @@ use crate::{Diagnostic, Diagnostics};
 use hadal_system::chance::{Reward, RewardItem};
 use hadal_system::rows::Rational;
 use hadal_system::{
-    Action, ActionId, Amount, Chance, Domain, Expr, Local, LocalId, LocalKind, Param, ParamValues, Place,
-    Property, PropertyBody, PropertyKind, Role, Shape, Source, Span, Stmt, StmtKind, System, VarId, Variable,
+    ActionId, Amount, Chance, Domain, Expr, Property, PropertyBody, PropertyKind, Role, Shape, Source, Span,
+    System, VarId, Variable,
 };
 use names::{Known, Names};
+use start::{start_anywhere, start_at};
 use std::collections::HashMap;
 use term::Term;
 
@@ -177,36 +179,6 @@ fn declare(variable: &ast::Variable, names: &mut Names, system: &mut System) -> 
         None => bounds.0,
     };
     Ok((var, init))
-}
-
-fn start_at(inits: &[(VarId, i64)], system: &System) -> Action {
-    let body = inits.iter().map(|&(var, value)| {
-        Stmt::new(StmtKind::Assign(system.whole(var), Expr::constant(value)), Span::default())
-    });
-    Action { name: "start".into(), body: body.collect(), ..Action::default() }
-}
-
-/// Every state that satisfies `states` is initial.
-fn start_anywhere(states: &ast::Expr, names: &mut Names, system: &System) -> names::Placed<Action> {
-    let mut start = Action { name: "start".into(), span: states.span, ..Action::default() };
-    for (n, variable) in system.variables.iter().enumerate() {
-        let local = LocalId(n as u32);
-        let Some(domain) = system.shapes.scalar(variable.shape) else { continue };
-        start.locals.push(Local {
-            name: variable.name.clone(),
-            shape: variable.shape,
-            kind: LocalKind::Bound,
-        });
-        start.params.push(Param { local, values: ParamValues::Domain(domain) });
-        let value = Place::local(local, variable.shape, variable.span).read();
-        names.instead.insert(variable.name.clone(), value.clone());
-        let to = system.whole(VarId(n as u32));
-        start.body.push(Stmt::new(StmtKind::Assign(to, value), variable.span));
-    }
-    let guard = names.condition(states);
-    names.instead.clear();
-    start.guard = guard?;
-    Ok(start)
 }
 
 impl Lowered {

@@ -61,6 +61,10 @@ pub struct MethodArgs {
     /// End jacobi and gauss-seidel after this many sweeps at the latest.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_sweeps: Option<u64>,
+    /// Count a state from which the target cannot be reached as this much, and give up wherever going on costs more; for
+    /// the methods that prove nothing but fret. Default: infinity.
+    #[arg(long, value_name = "COST")]
+    pub dead_end: Option<f64>,
     /// How far apart the bounds may be, relative to the value.
     #[arg(long, value_name = "WIDTH", default_value_t = 1e-6)]
     pub precision: f64,

@@ -119,7 +119,10 @@ pub(super) fn run(
     let task = ModelTask::new(origin.space(), origin.system().property_bases(), aim).map_err(&refused)?;
     let stop = Stop {
         residual: args.method.precision,
-        dead_end: if question.reward.is_some() { f64::INFINITY } else { 1.0 },
+        dead_end: match question.reward {
+            Some(_) => args.method.dead_end.unwrap_or(f64::INFINITY),
+            None => 1.0,
+        },
         most_updates: MOST_UPDATES,
     };
     let circle = "AO* is for graphs without cycles, and its best partial solution leads in a circle: use ldfs or lrtdp";
