@@ -97,6 +97,9 @@ pub enum LaunchError {
         /// What the last one said about it.
         why: String,
     },
+    /// Somebody interrupted before all workers were ready.
+    #[error("interrupted before it began")]
+    Interrupted,
     /// They contradict each other.
     #[error(transparent)]
     Disagreement(#[from] Disagreement),
@@ -142,6 +145,16 @@ pub struct Launched<A> {
 
 /// A worker that is lost, and what it said about it.
 type LostOne = (usize, Option<String>);
+
+/// What comes of waiting for all workers.
+enum Heard {
+    /// What each said.
+    All(Vec<FromWorker>),
+    /// One is lost.
+    Lost(LostOne),
+    /// One ended without the others: what it came to.
+    Over(serde_json::Value),
+}
 
 /// How an attempt ended.
 enum LaunchEnd<A> {
@@ -228,12 +241,13 @@ impl<'o> Attempt<'o> {
         let token = connect::token()?;
         // Those that were waited for have said hello already.
         if self.orders.waiting.is_none() {
-            for (worker, said) in
+            let said =
                 match self.hear_each((control, PATIENCE), |said| matches!(said, FromWorker::Hello { .. }))? {
-                    Ok(all) => all.into_iter().enumerate(),
-                    Err((lost, why)) => return Ok(LaunchEnd::Lost(lost, why)),
-                }
-            {
+                    Heard::All(said) => said,
+                    Heard::Lost((lost, why)) => return Ok(LaunchEnd::Lost(lost, why)),
+                    Heard::Over(answer) => return self.over(answer),
+                };
+            for (worker, said) in said.into_iter().enumerate() {
                 if let FromWorker::Hello { version, .. } = said
                     && version != VERSION
                 {
@@ -249,12 +263,14 @@ impl<'o> Attempt<'o> {
             }
         }
         let mut addresses = Vec::new();
-        for (worker, said) in
-            match self.hear_each((control, LONG_PATIENCE), |said| matches!(said, FromWorker::Ready { .. }))? {
-                Ok(all) => all.into_iter().enumerate(),
-                Err((lost, why)) => return Ok(LaunchEnd::Lost(lost, why)),
-            }
+        let said = match self
+            .hear_each((control, LONG_PATIENCE), |said| matches!(said, FromWorker::Ready { .. }))?
         {
+            Heard::All(said) => said,
+            Heard::Lost((lost, why)) => return Ok(LaunchEnd::Lost(lost, why)),
+            Heard::Over(answer) => return self.over(answer),
+        };
+        for (worker, said) in said.into_iter().enumerate() {
             let FromWorker::Ready { fingerprint: own, address } = said else { continue };
             if own != fingerprint {
                 let why = format!("it reads another model (fingerprint {own:016x}, not {fingerprint:016x})");
@@ -271,27 +287,36 @@ impl<'o> Attempt<'o> {
         self.supervise(control, watch)
     }
 
-    /// Waits until each worker said one such thing; or which one is lost.
+    /// The end of an attempt in which a worker ended without the others.
+    fn over<A: Conclusion>(&self, answer: serde_json::Value) -> Result<LaunchEnd<A>, LaunchError> {
+        let answer = serde_json::from_value(answer).map_err(|error| self.wrong(0, error.to_string(), 4))?;
+        Ok(LaunchEnd::Done(vec![answer]))
+    }
+
+    /// Waits until each worker said one such thing, one is lost, or one is done.
     fn hear_each(
         &mut self,
         (control, patience): (&Control, Duration),
         is_asked: fn(&FromWorker) -> bool,
-    ) -> Result<Result<Vec<FromWorker>, LostOne>, LaunchError> {
+    ) -> Result<Heard, LaunchError> {
         let begun = Instant::now();
         let mut said: Vec<Option<FromWorker>> = (0..self.started.len()).map(|_| None).collect();
         while let Some(missing) = said.iter().position(Option::is_none) {
             match self.posts.recv_timeout(LOOK) {
                 Ok(Post { worker, said: Some(FromWorker::Failed { code, why }) }) => {
                     return match i32::from(code) == LOST {
-                        true => Ok(Err((worker, Some(why)))),
+                        true => Ok(Heard::Lost((worker, Some(why)))),
                         false => Err(self.wrong(worker, why, code)),
                     };
                 }
+                Ok(Post { said: Some(FromWorker::Over { answer }), .. }) => {
+                    return Ok(Heard::Over(answer));
+                }
                 Ok(Post { worker, said: Some(it) }) if is_asked(&it) => said[worker] = Some(it),
                 Ok(post @ Post { said: Some(_), .. }) => self.later.push_back(post),
-                Ok(Post { worker, said: None }) => return Ok(Err((worker, None))),
+                Ok(Post { worker, said: None }) => return Ok(Heard::Lost((worker, None))),
                 Err(_) if control.is_interrupted() => {
-                    return Err(self.wrong(missing, "interrupted before it began".into(), 130));
+                    return Err(LaunchError::Interrupted);
                 }
                 Err(_) if begun.elapsed() > patience => {
                     return Err(self.wrong(missing, "it does not answer".into(), 2));
@@ -299,7 +324,7 @@ impl<'o> Attempt<'o> {
                 Err(_) => {}
             }
         }
-        Ok(Ok(said.into_iter().flatten().collect()))
+        Ok(Heard::All(said.into_iter().flatten().collect()))
     }
 
     /// Watches until all are done, or one is lost.
@@ -331,6 +356,7 @@ impl<'o> Attempt<'o> {
                     let means = serde_json::from_value(answer);
                     answers[worker] = Some(means.map_err(|error| self.wrong(worker, error.to_string(), 4))?);
                 }
+                Ok(Post { said: Some(FromWorker::Over { answer }), .. }) => return self.over(answer),
                 Ok(Post { worker, said: Some(FromWorker::Failed { code, why }) }) => {
                     return match i32::from(code) == LOST {
                         true => Ok(LaunchEnd::Lost(worker, Some(why))),

@@ -34,6 +34,11 @@ pub enum FromWorker {
         /// The last figures.
         figures: Figures,
     },
+    /// It ended without the others: before it began, or because nothing it does has room any more. What is committed stands.
+    Over {
+        /// What it came to.
+        answer: serde_json::Value,
+    },
     /// It cannot go on.
     Failed {
         /// The exit code that a search alone would have ended with; [`crate::worker::LOST`] where another worker cannot be

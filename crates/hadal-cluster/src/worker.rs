@@ -95,6 +95,14 @@ impl Launcher {
         let _ = self.say(&FromWorker::Failed { code, why });
     }
 
+    /// Tells what a search came to that was over before it began.
+    pub fn over(&self, answer: &impl Serialize) {
+        if let Ok(answer) = serde_json::to_value(answer) {
+            // A launcher that is gone needs no answer.
+            let _ = self.say(&FromWorker::Over { answer });
+        }
+    }
+
     fn say(&self, message: &FromWorker) -> io::Result<()> {
         put(&mut **self.writer.lock().unwrap_or_else(PoisonError::into_inner), message)
     }
@@ -193,6 +201,11 @@ impl Attending {
         self.end(&FromWorker::Done { answer, figures: self.watched.figures() })?;
         // A launcher that is gone has nothing removed.
         Ok(self.finish.recv().unwrap_or(false))
+    }
+
+    /// Tells what the search came to that ends without the others.
+    pub fn over(self, answer: &impl Serialize) -> io::Result<()> {
+        self.end(&FromWorker::Over { answer: serde_json::to_value(answer)? })
     }
 
     /// Tells that the search cannot go on.

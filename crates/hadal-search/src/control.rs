@@ -86,6 +86,8 @@ pub struct Control {
     limited_from: OnceLock<Instant>,
     /// What is done is not new: it does not count against the time limit.
     held: AtomicBool,
+    /// Nothing but the number of states ends the search for now.
+    goes_on: AtomicBool,
 }
 
 impl Control {
@@ -108,6 +110,7 @@ impl Control {
             resumed: true,
             limited_from: OnceLock::new(),
             held: AtomicBool::new(false),
+            goes_on: AtomicBool::new(false),
         }
     }
 
@@ -128,6 +131,12 @@ impl Control {
         if self.held.swap(false, Ordering::Relaxed) {
             self.limited_from.get_or_init(Instant::now);
         }
+    }
+
+    /// Lets the search go on to where others are that stop with it, whatever time it is and whoever asks it to stop; or not any
+    /// more.
+    pub(crate) fn let_go_on(&self, goes_on: bool) {
+        self.goes_on.store(goes_on, Ordering::Relaxed);
     }
 
     /// Whether it reads back what it did before.
@@ -163,6 +172,9 @@ impl Control {
     /// Lets long readings from this disk end at the time limit, or when the search is asked to stop, until the result is
     /// dropped.
     pub(crate) fn brake<'d>(&self, disk: &'d Disk) -> Armed<'d> {
+        if self.goes_on.load(Ordering::Relaxed) {
+            return disk.brake.arm(Arc::default(), None);
+        }
         let from = self.limited_from.get();
         let deadline = self.limits.time.and_then(|time| from?.checked_add(time));
         disk.brake.arm(Arc::clone(&self.interrupt), deadline)
@@ -176,13 +188,14 @@ impl Control {
 
     /// Whether a limit is reached, given the number of distinct states. Looked at every few hundred expansions.
     pub fn must_stop(&self, states: u64) -> Option<StopReason> {
-        if self.is_interrupted() {
+        let goes_on = self.goes_on.load(Ordering::Relaxed);
+        if self.is_interrupted() && !goes_on {
             return Some(StopReason::Interrupted);
         }
         if self.limits.max_states.is_some_and(|max| states >= max) {
             return Some(StopReason::StateLimit);
         }
-        if self.held.load(Ordering::Relaxed) {
+        if goes_on || self.held.load(Ordering::Relaxed) {
             return None;
         }
         // Looked at for the first time when there is something new to expand.

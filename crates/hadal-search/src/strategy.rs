@@ -3,6 +3,7 @@
 
 mod completing;
 mod distributed;
+mod small;
 
 pub(crate) use completing::complete_path;
 pub use distributed::Distributed;

@@ -11,6 +11,7 @@ use hadal_cluster::answer::Answer;
 use hadal_cluster::hosts::{Cluster, Host};
 use hadal_cluster::launch::{Event, Former, LaunchError, Launched, Orders, Waiting, launch};
 use hadal_cluster::message::{Figures, JobLimits};
+use hadal_search::directed::not_begun;
 use hadal_search::directed::orders::EXTERNAL;
 use hadal_search::layered::ledger::{Ledger, Together};
 use hadal_search::strategies::ExplorerKind;
@@ -361,7 +362,7 @@ impl<'a> Launching<'a> {
             none => none.insert(self.open(fingerprint, governor, &about)?),
         };
         if let Some(&Some(Done { states, transitions })) = kept.done().get(number) {
-            let report = hadal_search::directed::not_begun(task, governor, StopReason::Incomplete);
+            let report = not_begun(task, governor, StopReason::Incomplete);
             return Ok(Report { verdict: Verdict::Holds, states, transitions, ..report });
         }
         let before = kept.ledger.record().map_or(0.0, |record| record.seconds);
@@ -415,7 +416,14 @@ impl<'a> Launching<'a> {
                 });
                 }
             });
-        let Launched { answers, workers, .. } = launched.map_err(as_check_error)?;
+        let Launched { answers, workers, .. } = match launched {
+            Err(LaunchError::Interrupted) => {
+                let report = not_begun(task, governor, StopReason::Interrupted);
+                self.note(kept, (number, set), (control, &status(&report.verdict), before))?;
+                return Ok(report);
+            }
+            launched => launched.map_err(as_check_error)?,
+        };
         let report = Answer::united(&answers).map_err(|error| as_check_error(error.into()))?;
         drop(answers);
         self.figures.replace(workers.clone());

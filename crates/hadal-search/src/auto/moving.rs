@@ -23,7 +23,7 @@ use crate::run::storage::{Room, Tier, on_disk};
 use crate::run::{Buffers, RUNNING, closed_set, run_options, sorted_runs, status};
 use hadal_store::error::ReadError;
 use hadal_store::governor::give_back;
-use hadal_store::run::{RunOptions, RunWriter};
+use hadal_store::run::{RunOptions, RunReader, RunWriter};
 use hadal_store::table::StateTable;
 use hadal_store::vfs::{Disk, at_once};
 use hadal_store::{Governor, OverBudget, Reservation};
@@ -121,7 +121,13 @@ impl<'a> Moving<'a> {
     /// What the cache and the diagram may take together, beside so many bytes of a mailbox.
     fn elastic_bytes(&self, mail: u64) -> u64 {
         let limit = self.setting.governor.limit();
-        let others = self.leaving_bytes() + Journal::resident_bytes(limit) + READ_AND_WRITE + mail;
+        let dense = self.options().dense(limit);
+        // What is left besides is the mailbox's: layers are still to be written while others are read.
+        let buffers = match mail {
+            0 => READ_AND_WRITE,
+            _ => READ_AND_WRITE + RunWriter::own_bytes(&dense) + 2 * RunReader::footprint(&dense),
+        };
+        let others = self.leaving_bytes() + Journal::resident_bytes(limit) + buffers + mail;
         self.share(ELASTIC_SHARE).min(limit.saturating_sub(others))
     }
 
@@ -133,7 +139,8 @@ impl<'a> Moving<'a> {
     /// The way to other workers, and what is held of the budget for it.
     fn mailbox(&self) -> Result<(Mailbox<'a>, u64), Trouble> {
         let mailbox = Mailbox::new(self.exchange, self.options().shape, self.setting.governor)?;
-        let held = if mailbox.is_alone() { 0 } else { self.setting.governor.current() };
+        // A worker has inboxes also while it explores small layers for itself.
+        let held = if self.first == First::Table { self.setting.governor.current() } else { 0 };
         Ok((mailbox, held))
     }
 

@@ -4,7 +4,7 @@
 use super::engine::{Engine, Found};
 use super::record::{self, SearchRecord};
 use super::{External, ExternalExplorer, go_on};
-use crate::exchange::{Alone, Exchange, agree, bytes_of_one, in_common};
+use crate::exchange::{Alone, Exchange, Said, Stops, Words, agree, bytes_of_one, in_common};
 use crate::explore::{Explored, Explorer, Folders, Method, Phase, Progress, Setting};
 use crate::firings::ActionFirings;
 use crate::layered::Trouble;
@@ -117,15 +117,6 @@ enum At<'a> {
     Nowhere,
 }
 
-/// What a worker says of a search that it made for itself.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Small {
-    Ended = 1,
-    Wide = 2,
-    /// It must stop: so must all.
-    Stopped = 3,
-}
-
 impl Beginning<'_> {
     /// Searches for itself; when there is much, or everything is known, meets the others.
     fn search_alone(&mut self) -> Result<(), Trouble> {
@@ -135,30 +126,53 @@ impl Beginning<'_> {
             Err(trouble) if trouble.is_disk_full() => Some(Found::Stopped(StopReason::DiskFull)),
             other => other?,
         };
-        let own = match &found {
-            None if engine.is_larger_than(4 * self.method.small) => Small::Wide,
-            None => return Ok(()),
-            Some(Found::Stopped(StopReason::DepthLimit | StopReason::CostBound)) => Small::Ended,
-            Some(Found::Stopped(_)) => Small::Stopped,
-            Some(_) => Small::Ended,
-        };
-        let heard = agree(self.method.exchange, &[own as u64])?;
-        let differ = heard.iter().any(|said| said != &[own as u64]);
+        if found.is_none() && !engine.is_larger_than(4 * self.method.small) {
+            return Ok(());
+        }
+        let own = early(found.as_ref());
+        let said = Said::default().stop(own.as_ref()).word(engine.expansions());
+        let (stopped, furthest) = self.hear(&said.into_words())?;
         let At::ForItself(mut engine, ledger) = std::mem::replace(&mut self.at, At::Nowhere) else {
             return Ok(());
         };
-        let found = match (differ, own) {
-            // Somebody ran out of time, or was interrupted: there is nothing that all could go on from.
-            (true, _) => Some(Found::Stopped(StopReason::Interrupted)),
-            (false, Small::Wide) => {
+        let found = match stopped {
+            // Whoever must stop ends where the first is: so nothing is lost that one has.
+            Some(reason) => match engine.catch_up(furthest, found.filter(|_| own.is_none()))? {
+                Some(found) => Some(found),
+                None => {
+                    engine.divide(ledger)?;
+                    Some(Found::Stopped(reason))
+                }
+            },
+            None if found.is_none() => {
                 engine.divide(ledger)?;
                 engine.commit(RUNNING)?;
                 None
             }
-            (false, _) => found,
+            None => found,
         };
         self.at = At::Shared(Box::new(ExternalExplorer { engine, found }));
         Ok(())
+    }
+
+    /// Why all must stop, where one must, and how many buckets the first has expanded.
+    fn hear(&self, words: &[u64]) -> Result<(Option<StopReason>, u64), Trouble> {
+        let (mut stops, mut furthest) = (Stops::default(), 0);
+        for words in &agree(self.method.exchange, words)? {
+            let mut words = Words::new(words);
+            stops.add(&mut words);
+            furthest = furthest.max(words.word());
+        }
+        Ok((stops.reason(), furthest))
+    }
+}
+
+/// Why a search that is not at its end must stop, where it must: at its end, all are.
+fn early(found: Option<&Found>) -> Option<StopReason> {
+    match found {
+        Some(Found::Stopped(StopReason::DepthLimit | StopReason::CostBound)) => None,
+        Some(Found::Stopped(reason)) => Some(reason.clone()),
+        _ => None,
     }
 }
 

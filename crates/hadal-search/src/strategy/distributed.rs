@@ -16,7 +16,7 @@ use crate::layered::ledger::{Ledger, RunRecord, Tally, layers_of};
 use crate::layered::room;
 use crate::layered::sorted::{SORT, SORT_FILE_PER_LAYER, SORT_SEPARATE, SORT_SINGLE_FILE};
 use crate::layered::sweep::{Keep, Sweep};
-use crate::report::{Layer, StopReason, Verdict};
+use crate::report::Layer;
 use crate::run::RUNNING;
 use crate::strategies::Resumes;
 use hadal_store::vfs::at_once;
@@ -80,6 +80,11 @@ impl<'x> Distributed<'x> {
         Distributed { small, ..self }
     }
 
+    /// How many states a layer has that is worth sharing.
+    pub(super) fn small(&self) -> u64 {
+        self.small
+    }
+
     /// Commits nothing, so that there is something that all can go back to.
     fn commit_nothing(&self, layering: &Layering, ledger: &mut Ledger) -> Result<(), Trouble> {
         let space = layering.setting.task.space;
@@ -109,7 +114,7 @@ impl<'x> Distributed<'x> {
     }
 
     /// Goes on with what is committed, together.
-    fn share<'a>(
+    pub(super) fn share<'a>(
         &'a self,
         layering: Layering<'a>,
         ledger: Ledger,
@@ -129,7 +134,7 @@ impl<'x> Distributed<'x> {
         Ok(LayeredExplorer { layering, disk, sweep: Some(Following::new(sweep)) })
     }
 
-    fn mailbox<'a>(&'a self, layering: &Layering<'a>) -> Result<Mailbox<'a>, Trouble> {
+    pub(super) fn mailbox<'a>(&'a self, layering: &Layering<'a>) -> Result<Mailbox<'a>, Trouble> {
         Mailbox::new(self.exchange, layering.options().shape, layering.setting.governor)
     }
 
@@ -257,15 +262,15 @@ impl Method for Distributed<'_> {
 }
 
 /// A search of several workers under way.
-struct DistributedExplorer<'a> {
-    method: &'a Distributed<'a>,
-    layering: Layering<'a>,
-    at: At<'a>,
+pub(super) struct DistributedExplorer<'a> {
+    pub(super) method: &'a Distributed<'a>,
+    pub(super) layering: Layering<'a>,
+    pub(super) at: At<'a>,
 }
 
 /// Who explores.
 #[allow(clippy::large_enum_variant, reason = "there is one per search")]
-enum At<'a> {
+pub(super) enum At<'a> {
     /// Every worker everything, for itself.
     ForItself(Following<'a, Sweep<'a>>, Ledger),
     /// Everybody what it owns.
@@ -274,89 +279,6 @@ enum At<'a> {
     Over(Box<Explored>),
     /// Between the others.
     Nowhere,
-}
-
-/// What a worker says when it has explored small layers for itself.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Small {
-    Ended = 1,
-    Wide = 2,
-    /// It must stop: so must all.
-    Stopped = 3,
-}
-
-impl DistributedExplorer<'_> {
-    /// Explores small layers; when one is wide, or everything is known, meets the others.
-    fn explore_small(&mut self) -> Result<(), Trouble> {
-        let At::ForItself(sweep, _) = &mut self.at else { return Ok(()) };
-        let over = sweep.go_on(1)?;
-        let small = self.method.small;
-        let wide = sweep.search().is_some_and(|sweep| sweep.is_wider_than(small));
-        if !over && !wide {
-            return Ok(());
-        }
-        let At::ForItself(sweep, ledger) = std::mem::replace(&mut self.at, At::Nowhere) else {
-            return Ok(());
-        };
-        let mut sweep = sweep.end()?;
-        let own = match (over, sweep.verdict()) {
-            (false, _) => Small::Wide,
-            (true, Verdict::Stopped(StopReason::DepthLimit)) => Small::Ended,
-            (true, Verdict::Stopped(_)) => Small::Stopped,
-            (true, _) => Small::Ended,
-        };
-        let heard = self.method.mailbox(&self.layering)?.agree_on(&[own as u64])?;
-        if heard.iter().any(|said| said != &[own as u64]) {
-            // Somebody ran out of time, or was interrupted.
-            sweep.interrupt()?;
-            let report =
-                crate::Report { verdict: Verdict::Stopped(StopReason::Interrupted), ..sweep.report() };
-            self.at = At::Over(Box::new(Explored::leaving(report, Resumes::Layers)));
-            return Ok(());
-        }
-        if own != Small::Wide {
-            let report = sweep.report();
-            self.at = At::Over(Box::new(Explored::leaving(report, Resumes::Layers)));
-            return Ok(());
-        }
-        self.divide(*sweep, ledger)
-    }
-
-    /// Keeps what this worker owns of the small layers, commits it, and goes on together with the others.
-    fn divide(&mut self, sweep: Sweep, mut ledger: Ledger) -> Result<(), Trouble> {
-        let (whole, counted) = sweep.into_parts();
-        let (shape, shares) = (whole.shape(), self.method.exchange.shares());
-        let me = self.method.exchange.me();
-        let mut journal = Journal::new(ledger.disk(), self.layering.options())?;
-        let mut block = Vec::new();
-        for depth in 0..whole.depth() {
-            let mut layer = journal.writer();
-            let mut reader = whole.reader(depth)?;
-            while reader.next_records(&mut block)? {
-                let records = block.chunks_exact(shape.stride());
-                let own = records.filter(|record| shares.owner(shape.state(record)) == me);
-                let own: Vec<u64> = own.flatten().copied().collect();
-                layer.write(&own)?;
-            }
-            journal.push(layer)?;
-        }
-        drop(whole);
-        let control = self.layering.setting.task.control;
-        let tally = Tally {
-            layers: &counted.layers,
-            covers: &counted.counts.covers,
-            actions: counted.counts.actions(self.layering.setting.task.space),
-            seconds: control.elapsed().as_secs_f64(),
-            stages: &[],
-            reached: None,
-            begun: 0,
-        };
-        ledger.commit(&mut journal, tally, RUNNING)?;
-        drop(journal);
-        let record = ledger.record().ok_or(Trouble::NothingToResume)?;
-        self.at = At::Shared(Box::new(self.method.share(self.layering, ledger, record)?));
-        Ok(())
-    }
 }
 
 impl Explorer for DistributedExplorer<'_> {

@@ -62,7 +62,7 @@ impl RunWriter {
     }
 
     /// What it takes besides its index and the buffers of its stream.
-    fn own_bytes(options: &RunOptions) -> u64 {
+    pub fn own_bytes(options: &RunOptions) -> u64 {
         BlockEncoder::footprint(options) + (options.block_records() * options.shape.bytes()) as u64
     }
 

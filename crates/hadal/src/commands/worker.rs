@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::timed::{self, TimedQuestion};
 use hadal_check::memory::{ENOUGH_MEMORY, default_memory, default_threads};
 use hadal_check::timed::Onlooker;
-use hadal_check::usage::cpu_seconds;
+use hadal_check::usage::{begin_peak, cpu_seconds};
 use hadal_check::{By, Check, CheckError, Chosen, Prepared, RunPlace, Verdict};
 use hadal_cluster::answer::Answer;
 use hadal_cluster::connect::{Listening, Pass};
@@ -31,6 +31,7 @@ use hadal_store::Governor;
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// What the folder of a search is for that serves another.
@@ -135,11 +136,19 @@ impl Onlooker for Reins {
     fn note(&self, _: &str) {}
 }
 
+/// How a search ended.
+enum Ended {
+    /// All know it.
+    Together(Report),
+    /// Here, while the others wait.
+    Alone(Report),
+}
+
 /// Takes part in the search of a model.
-fn take_part(prepared: &Prepared, by: By, reins: &Reins) -> Result<(), CheckError> {
+fn take_part(prepared: &Prepared, by: By, reins: &Reins) -> Result<Report, CheckError> {
     let run = prepared.begin()?;
     reins.begins(run.control());
-    run.finish_by(by).map(drop)
+    Ok(run.finish_by(by)?.report)
 }
 
 /// A worker with its job.
@@ -168,11 +177,19 @@ impl Worker {
         };
         let by = By::Worker(&work);
         let found = match &self.subject {
-            Subject::Model(prepared) => take_part(prepared, by, &reins).map_err(Failure::from),
+            Subject::Model(prepared) => take_part(prepared, by, &reins).map(Some).map_err(Failure::from),
             Subject::Timed(asked) => asked.take_part(&self.args, by, &reins),
         };
         match (found, launcher.take()) {
-            (Ok(_), _) => Ok(0),
+            (Ok(_), None) => Ok(0),
+            // It was over before it began: something that is made first needs more memory or time.
+            (Ok(report), Some(launcher)) => {
+                match report {
+                    Some(report) => launcher.over(&Answer::from(&report)),
+                    None => launcher.fail(4, "it was over before it began".into()),
+                }
+                Ok(0)
+            }
             // What comes next is another search.
             (Err(_), None) if is_done.get() => Ok(0),
             (Err(failure), launcher) => {
@@ -203,9 +220,16 @@ impl Worker {
         let figures = Arc::clone(link.figures());
         let watched = Watched { control, governor: governor.clone(), link: figures, cpu_seconds };
         let attending = launcher.attend(watched);
+        // What reading and compiling needed of the program's file need not stay in memory.
+        begin_peak();
         let explored = self.explore_over((task, chosen), governor, &link);
         match explored {
-            Ok(report) => {
+            Ok(Ended::Alone(report)) => {
+                // Others wait: the process ends without closing the link in order.
+                let _ = attending.over(&Answer::from(&report));
+                std::process::exit(3);
+            }
+            Ok(Ended::Together(report)) => {
                 let told = attending.done(&Answer::from(&report));
                 link.close();
                 let removes =
@@ -238,7 +262,7 @@ impl Worker {
         (task, chosen): (SearchTask, Chosen),
         governor: &Governor,
         link: &Link,
-    ) -> Result<Report, CheckError> {
+    ) -> Result<Ended, CheckError> {
         let job = &self.job;
         let usual = match (&self.subject, task.space.cover()) {
             (Subject::Timed(_), Some(_)) => Some(Strategy::covering()),
@@ -296,7 +320,16 @@ impl Worker {
         let folders = WorkerFolders { job, place, governor, fingerprint };
         let threads = usize::from(self.args.limits.threads.unwrap_or(1));
         let setting = Setting { task, governor, threads, run: explore::Run::New(&folders) };
-        Ok(explore::explore(method, setting)?.report)
+        match explore::explore(method, setting) {
+            // It could not tell the others.
+            Err(trouble) if trouble.is_disk_full() => {
+                let gauges = &task.control.gauges;
+                let states = gauges.states.load(Ordering::Relaxed);
+                let report = not_begun(task, governor, StopReason::DiskFull);
+                Ok(Ended::Alone(Report { states, ..report }))
+            }
+            explored => Ok(Ended::Together(explored?.report)),
+        }
     }
 }
 

@@ -23,7 +23,7 @@ use hadal_check::{By, CheckError, Chosen, Options};
 use hadal_exec::zones::ZoneError;
 use hadal_lang::diagnostic::{Diagnostic, render_plain};
 use hadal_lang::{Language, LoadOptions, LoadedModel};
-use hadal_search::{Control, SearchTask};
+use hadal_search::{Control, Report, SearchTask};
 use hadal_store::Governor;
 use hadal_system::{Source, TimedSystem};
 use serde::{Deserialize, Serialize};
@@ -268,11 +268,17 @@ impl TimedQuestion {
     }
 
     /// Takes part in the searches that answer it.
-    pub fn take_part(&self, args: &CheckArgs, by: By, onlooker: &dyn Onlooker) -> Result<(), Failure> {
+    pub fn take_part(
+        &self,
+        args: &CheckArgs,
+        by: By,
+        onlooker: &dyn Onlooker,
+    ) -> Result<Option<Report>, Failure> {
         let about = |_: &[Option<PathBuf>]| Ok(serde_json::Value::Null);
         let stages = Stages::new(Instant::now(), self.options.clone(), Vec::new(), &about).made_by(Some(by));
         let answers = self.searches(args, stages, onlooker).answers();
-        answers.map(drop).map_err(|error| failure(&self.timed.system.source, error))
+        let answers = answers.map_err(|error| failure(&self.timed.system.source, error))?;
+        Ok(answers.searches.into_iter().next_back().map(|last| last.outcome.report))
     }
 }
 

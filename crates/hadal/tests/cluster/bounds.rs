@@ -1,6 +1,7 @@
 //! What workers take, and what they do for each other.
 
 use super::place::{Place, answer, cube};
+use super::support::hadal;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
@@ -52,4 +53,54 @@ fn who_owns_little_expands_for_others_and_the_answer_is_the_same() {
     let workers = result["workers"].as_array().expect("a list");
     let (idle, busy) = (helped(&workers[0]) + helped(&workers[2]), workers[1]["states"].as_u64());
     assert!(idle > 1000 && busy > Some(900_000), "{workers:#?}");
+}
+
+/// A cube whose states are wide: more than a small table holds.
+fn wide_cube(side: u64) -> String {
+    let last = side - 1;
+    let rule = |name: &str| {
+        format!("rule \"{name}\" {name} < {last} ==> begin {name} := {name} + 1; follow(); end;\n")
+    };
+    format!(
+        "\
+var x, y, z: 0 .. {last}; w: array [0 .. 7] of 0 .. 1048575;
+procedure follow(); begin
+  for i: 0 .. 7 do w[i] := ((x + 1) * (7919 + 31 * i) + (y + 1) * (104729 + 17 * i) + (z + 1) * (15485863 + i)) % 1048576; end;
+end;
+startstate begin x := 0; y := 0; z := 0; follow(); end;
+{}{}{}",
+        rule("x"),
+        rule("y"),
+        rule("z")
+    )
+}
+
+#[test]
+fn tables_that_are_left_under_a_tight_budget_cost_no_answer() {
+    const SIDE: u64 = 80;
+    let place = Place::of("wide.m", &wide_cube(SIDE));
+    for (workers, memory) in [("local:2", "20M"), ("local:3", "24M"), ("local:8", "24M")] {
+        let run = hadal(&[
+            "check",
+            &place.model,
+            "--deadlock",
+            "off",
+            "--json",
+            "--threads",
+            "1",
+            "--cluster",
+            workers,
+            "--memory",
+            memory,
+        ]);
+        let result = run.expect_code(0).json();
+        assert_eq!(
+            (&result["states"], &result["transitions"]),
+            (&json!(SIDE * SIDE * SIDE), &json!(3 * (SIDE - 1) * SIDE * SIDE)),
+            "{workers}"
+        );
+        if workers == "local:2" {
+            assert!(result["storage"].as_array().is_some_and(|storage| storage.len() > 1), "{result:#}");
+        }
+    }
 }

@@ -7,6 +7,7 @@ mod kills;
 mod layers;
 mod place;
 mod searches;
+mod stops;
 #[path = "../support/mod.rs"]
 mod support;
 mod zones;

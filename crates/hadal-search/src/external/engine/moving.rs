@@ -5,8 +5,8 @@ use super::super::matrix::{Cell, Column};
 use super::super::part::{Part, Range, Shelf};
 use super::super::record::{self, BucketRecord, SearchRecord};
 use super::super::scope::Keeper;
-use super::Engine;
 use super::together::Arriving;
+use super::{Engine, Found};
 use crate::firings::{ActionFirings, Counts};
 use crate::layered::Trouble;
 use crate::layered::ledger::Ledger;
@@ -23,6 +23,27 @@ impl Engine<'_> {
     /// Whether there are more states than this, duplicates among those that wait included.
     pub(in crate::external) fn is_larger_than(&self, states: u64) -> bool {
         self.figures.states.expanded + self.matrix.raw_open() > states
+    }
+
+    /// Buckets expanded.
+    pub(in crate::external) fn expansions(&self) -> u64 {
+        self.expansions
+    }
+
+    /// Goes on until so many buckets are expanded, whatever asks it to stop: others have expanded them and keep what came of them.
+    /// What ended the search on the way, or had ended it.
+    pub(in crate::external) fn catch_up(
+        &mut self,
+        expansions: u64,
+        mut found: Option<Found>,
+    ) -> Result<Option<Found>, Trouble> {
+        let control = self.search.task.control;
+        control.let_go_on(true);
+        while found.is_none() && self.expansions < expansions {
+            found = self.go_on_by_one()?;
+        }
+        control.let_go_on(false);
+        Ok(found)
     }
 
     /// Keeps what this worker owns of everything, and goes on together with the others.

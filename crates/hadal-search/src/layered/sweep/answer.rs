@@ -110,7 +110,7 @@ impl Sweep<'_> {
             // The last commit stands.
             return Ok(Some(answered));
         }
-        if answered.verdict == Verdict::Stopped(StopReason::DiskFull) {
+        if let Verdict::Stopped(StopReason::DiskFull | StopReason::Memory { .. }) = answered.verdict {
             // What detection needs can be made again from the layers, and its room is needed to commit them.
             self.detector = Box::new(Nothing);
         }
@@ -122,6 +122,8 @@ impl Sweep<'_> {
         match self.commit_answer(&status(&answered.verdict), Some(self.reached(&answered))) {
             // What was committed before stands, and the reason is the same.
             Err(trouble) if trouble.is_disk_full() => {}
+            Err(Trouble::OverBudget(_))
+                if matches!(answered.verdict, Verdict::Stopped(StopReason::Memory { .. })) => {}
             other => other?,
         }
         Ok(Some(answered))

@@ -97,7 +97,8 @@ impl Sweep<'_> {
         self.counted.row.candidates += taken.states;
         found.within += taken.twice;
         if !self.mailbox.is_alone() {
-            self.counted.passed.get_or_insert(0);
+            // What threads wrote themselves was their own to decide, and so left their caches.
+            *self.counted.passed.get_or_insert(0) += found.besides;
         }
         Ok(self.counted.end_row(found, own, mark, &DiskMark::of(&self.disk)))
     }
@@ -212,6 +213,11 @@ impl Sweep<'_> {
     pub(crate) fn is_wider_than(&self, states: u64) -> bool {
         let last = self.journal.depth().checked_sub(1).map_or(0, |depth| self.journal.states(depth));
         matches!(self.at, At::Between(_)) && (last >= states || self.states() >= 4 * states)
+    }
+
+    /// How many layers are complete, and what is counted in them.
+    pub(crate) fn standing_at(&self) -> (usize, &Counted) {
+        (self.journal.depth(), &self.counted)
     }
 
     /// Its layers, and what was counted in them.

@@ -5,7 +5,7 @@ use super::together::{Question, Solved};
 use crate::commands::worker::join;
 use crate::failure::Failure;
 use hadal_check::memory::{ENOUGH_MEMORY, default_memory};
-use hadal_check::usage::cpu_seconds;
+use hadal_check::usage::{begin_peak, cpu_seconds};
 use hadal_cluster::link::Link;
 use hadal_cluster::message::Job;
 use hadal_cluster::worker::{Launcher, Watched};
@@ -92,6 +92,8 @@ fn solve(
     let watched =
         Watched { control, governor: governor.clone(), link: Arc::clone(link.figures()), cpu_seconds };
     let attending = launcher.attend(watched);
+    // What reading and compiling needed of the program's file need not stay in memory.
+    begin_peak();
     let answered = answer(&link, (space, system), objective, (job, precision, &governor));
     match answered {
         Ok(answer) => {
