@@ -12,13 +12,14 @@
 use crate::block;
 use hadal_search::exchange::{Exchange, Lost, Shares, Standing};
 use hadal_store::shape::Records;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::TcpStream;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::Thread;
 use std::time::{Duration, Instant};
 use timely::communication::allocator::zero_copy::initialize::initialize_networking_from_sockets;
 use timely::communication::allocator::{AllocatorBuilder, ProcessBuilder};
@@ -38,6 +39,8 @@ use timely::{Accountable, WorkerConfig};
 pub const WINDOW: u64 = 256 << 10;
 /// The longest wait for news.
 const LONGEST_WAIT: Duration = Duration::from_millis(20);
+/// No version of what is known.
+const NOTHING: u64 = u64::MAX;
 /// Words before the bytes of a parcel.
 const HEAD: usize = 5;
 
@@ -152,9 +155,11 @@ pub struct Link {
     shares: Shares,
     figures: Arc<LinkFigures>,
     desk: Arc<Desk>,
-    /// What was known when something was first asked since the last wait.
-    seen: Cell<Option<u64>>,
-    pump: WorkerGuards<()>,
+    /// What was known when something was first asked since the last wait; [`NOTHING`] if nothing was.
+    seen: AtomicU64,
+    /// The thread that pumps, and what waits for its end.
+    thread: Option<Thread>,
+    pump: Mutex<WorkerGuards<()>>,
 }
 
 /// What the search and the pump hand to each other.
@@ -202,7 +207,8 @@ impl Link {
         let started =
             timely::execute::execute_from(builders, Box::new(threads), WorkerConfig::default(), run);
         let pump = started.map_err(io::Error::other)?;
-        Ok(Link { me, shares, figures, desk, seen: Cell::new(None), pump })
+        let thread = pump.guards().first().map(|guard| guard.thread().clone());
+        Ok(Link { me, shares, figures, desk, seen: AtomicU64::new(NOTHING), thread, pump: Mutex::new(pump) })
     }
 
     /// Its figures.
@@ -220,17 +226,18 @@ impl Link {
     pub fn close(self) {
         self.desk.papers().closes = true;
         self.wake();
-        drop(self.pump.join());
+        drop(self.pump.into_inner().unwrap_or_else(PoisonError::into_inner).join());
     }
 
     fn wake(&self) {
-        self.pump.guards().iter().for_each(|guard| guard.thread().unpark());
+        self.thread.iter().for_each(Thread::unpark);
     }
 
     fn papers(&self) -> MutexGuard<'_, Papers> {
         let papers = self.desk.papers();
-        if self.seen.get().is_none() {
-            self.seen.set(Some(papers.version));
+        // Nobody else writes it while the papers are held.
+        if self.seen.load(Relaxed) == NOTHING {
+            self.seen.store(papers.version, Relaxed);
         }
         papers
     }
@@ -432,7 +439,7 @@ impl Exchange for Link {
     fn wait(&self) {
         let begun = Instant::now();
         let papers = self.desk.papers();
-        if self.seen.take() == Some(papers.version) {
+        if self.seen.swap(NOTHING, Relaxed) == papers.version {
             drop(self.desk.news.wait_timeout(papers, LONGEST_WAIT));
         }
         self.figures.waited.fetch_add(begun.elapsed().as_micros() as u64, Relaxed);

@@ -1,10 +1,13 @@
 //! A search's side of an exchange: states sorted out by owner, an inbox under the memory budget, and rounds in which all
 //! agree.
 
-use super::{Alone, Exchange, Standing};
+use super::routed::Routed;
+use super::{Alone, Exchange, Helping, Standing};
+use crate::lane::Sink;
 use crate::layered::Trouble;
 use hadal_store::shape::{RecordShape, Records};
 use hadal_store::sort::{scratch_bytes, sort_unique};
+use hadal_store::table::Writer;
 use hadal_store::{Governor, Reservation};
 use hadal_system::Ascending;
 use std::ops::Range;
@@ -26,6 +29,8 @@ pub(crate) struct Mailbox<'a> {
     key: Range<usize>,
     /// Whether the others are left alone for now: every worker does everything itself.
     is_quiet: bool,
+    /// Whether blocks that arrive are given on as they are.
+    passes_on: bool,
     round: u64,
     /// Blocks for the others, being filled.
     out: Vec<Vec<u64>>,
@@ -54,6 +59,7 @@ impl<'a> Mailbox<'a> {
             shape,
             key: 0..shape.words(),
             is_quiet: false,
+            passes_on: false,
             round: 0,
             out: vec![Vec::new()],
             most_out: 0,
@@ -108,6 +114,19 @@ impl<'a> Mailbox<'a> {
     pub(crate) fn keep_quiet(&mut self, is_quiet: bool) {
         self.is_quiet = is_quiet;
         self.round = self.exchange.round();
+    }
+
+    /// Gives on what arrives block by block, or collects and sorts it first: who decides with a look into RAM takes it as it
+    /// comes.
+    pub(crate) fn pass_on(&mut self, passes_on: bool) {
+        self.passes_on = passes_on;
+    }
+
+    /// Where threads put what they generate: what this worker owns where it is decided at once, the rest into their caches.
+    pub(crate) fn routes<'s, S: Sink>(&'s self, own: Vec<Writer<'s>>, others: Vec<S>) -> Vec<Routed<'s, S>> {
+        let shares = (!self.is_alone()).then(|| (self.exchange.shares(), self.exchange.me()));
+        let each = own.into_iter().zip(others);
+        each.map(|(own, others)| Routed::new(own, others, (shares, self.key.clone()))).collect()
     }
 
     /// This worker's way to the others.
@@ -175,6 +194,10 @@ impl<'a> Mailbox<'a> {
         if self.is_alone() {
             return take(Ascending::new(self.shape.stride(), records));
         }
+        if self.passes_on && self.inbox.is_empty() {
+            self.taken.states += (records.len() / self.shape.stride()) as u64;
+            return take(Ascending::new(self.shape.stride(), records));
+        }
         while !records.is_empty() {
             let fit = records.len().min(self.most_inbox - self.inbox.len());
             self.inbox.extend_from_slice(&records[..fit]);
@@ -186,36 +209,15 @@ impl<'a> Mailbox<'a> {
         Ok(())
     }
 
-    /// Lets a worker that is free expand states in this one's place. Without states: tells it that this one is free.
-    pub(crate) fn lend(&self, to: usize, records: &[u64]) -> Result<(), Trouble> {
-        Ok(self.exchange.lend(self.round, to, Records::new(self.shape, records))?)
-    }
-
-    /// Replaces `records` by what another worker lent, and says which.
-    pub(crate) fn lent(&self, records: &mut Vec<u64>) -> Result<Option<usize>, Trouble> {
-        Ok(self.exchange.lent(self.round, records)?)
-    }
-
-    /// Words of states to be expanded that go to another worker at a time.
-    pub(crate) fn lent_words(&self) -> usize {
-        self.most_out
+    /// Lends records of a shape, and expands what others lend, until all have expanded what they own.
+    pub(crate) fn helping(&self, shape: RecordShape) -> Helping<'a> {
+        Helping::new(self.exchange, self.round, shape, self.most_out / self.shape.stride())
     }
 
     /// Counts states of another worker that were expanded.
     pub(crate) fn has_helped(&mut self, states: u64) {
         self.standing.helped += states;
         self.exchange.tell(self.standing);
-    }
-
-    /// All workers but this one.
-    pub(crate) fn others(&self) -> impl Iterator<Item = usize> + use<> {
-        let me = self.exchange.me();
-        (0..self.out.len()).filter(move |&worker| worker != me)
-    }
-
-    /// Waits for news of the others.
-    pub(crate) fn wait(&self) {
-        self.exchange.wait();
     }
 
     /// Ends the round: says something, and hears what all said once everything that was sent has been taken.

@@ -10,11 +10,14 @@
 //! whoever is free takes a part of a bucket.
 
 mod agreed;
+mod helping;
 mod mailbox;
+mod routed;
 mod said;
 mod shares;
 
 pub(crate) use agreed::{agree, bytes_of_one, in_common};
+pub(crate) use helping::{HELPED_FROM, Heard, Helping, PIECE};
 pub(crate) use mailbox::Mailbox;
 pub(crate) use said::{Said, Stops, Words};
 pub use said::{cycle_of, kind_of, kind_words, stop_of, stop_words};
@@ -27,8 +30,9 @@ use hadal_store::shape::Records;
 #[error("a worker of the cluster was lost: {0}")]
 pub struct Lost(pub String);
 
-/// One worker's way to the others. Rounds are numbered through, the same for all workers.
-pub trait Exchange {
+/// One worker's way to the others. Rounds are numbered through, the same for all workers. One thread sends, says and hears; all may
+/// lend.
+pub trait Exchange: Sync {
     /// Which worker this is.
     fn me(&self) -> usize;
 

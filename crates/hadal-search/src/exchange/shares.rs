@@ -133,6 +133,19 @@ impl Shares {
     #[inline]
     pub fn owner(&self, state: &[u64]) -> usize {
         let Some(&total) = self.ends.last() else { return 0 };
+        let hash = match state {
+            [word] if self.mask.is_empty() => xxh3_64_with_seed(&word.to_le_bytes(), 0),
+            [low, high] if self.mask.is_empty() => {
+                let both = u128::from(*low) | u128::from(*high) << 64;
+                xxh3_64_with_seed(&both.to_le_bytes(), 0)
+            }
+            _ => self.hash(state),
+        };
+        let at = ((u128::from(hash) * u128::from(total)) >> 64) as u64;
+        self.ends.partition_point(|&end| end <= at)
+    }
+
+    fn hash(&self, state: &[u64]) -> u64 {
         let mut hash = 0;
         for (n, words) in state.chunks(AT_ONCE).enumerate() {
             let mut bytes = [0; 8 * AT_ONCE];
@@ -142,8 +155,7 @@ impl Shares {
             }
             hash = xxh3_64_with_seed(&bytes[..8 * words.len()], hash);
         }
-        let at = ((u128::from(hash) * u128::from(total)) >> 64) as u64;
-        self.ends.partition_point(|&end| end <= at)
+        hash
     }
 }
 
@@ -183,6 +195,17 @@ mod tests {
         let shares = Shares::weighted(&[1; 5]).expect("weights").masked(vec![0, 0xFF]);
         for n in 0..100 {
             assert_eq!(shares.owner(&[n, 7]), shares.owner(&[3, 7 | n << 8]));
+        }
+    }
+
+    #[test]
+    fn short_states_have_the_owner_that_any_number_of_words_gives() {
+        let shares = Shares::weighted(&[1; 7]).expect("weights");
+        let by_bits = shares.clone().masked(vec![u64::MAX; 2]);
+        for n in 0..500u64 {
+            let words = [n.wrapping_mul(0x9E37_79B9_7F4A_7C15), n << 9 | 5];
+            assert_eq!(shares.owner(&words[..1]), by_bits.owner(&words[..1]));
+            assert_eq!(shares.owner(&words), by_bits.owner(&words));
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::lane::Lane;
 use crate::report::{Buckets, CoverFigures, DetectionWork, Distance};
 use hadal_store::diagram::{ClosedDiagram, RankedDiagram};
 use hadal_store::run::RunFile;
+use hadal_store::table::Writer;
 use hadal_system::Ascending;
 use std::future::{Future, ready};
 use std::pin::Pin;
@@ -95,6 +96,17 @@ pub(crate) trait Detector {
     /// What takes states as they are generated, instead of a cache, where duplicates are found at once.
     fn scopes(&mut self) -> Option<&mut dyn Scopes> {
         None
+    }
+
+    /// What takes states as they are generated, a writer for each thread, where each is decided at once by a look into RAM.
+    /// Batches may come in any order then.
+    fn writers(&mut self) -> Option<Vec<Writer<'_>>> {
+        None
+    }
+
+    /// Candidates of the layer being found that came past [`Detector::offer`].
+    fn besides(&self) -> u64 {
+        0
     }
 
     /// How states are parted, where they are, for another run.

@@ -4,7 +4,7 @@ use super::closed::Closed;
 use super::pool::{Class, Pool};
 use super::record::{RelaxedRecord, SECTION};
 use super::together::{Incoming, Totals};
-use crate::exchange::{Exchange, Mailbox};
+use crate::exchange::{Exchange, Helping, Mailbox};
 use crate::explore::{Phase, Progress, Run, Setting};
 use crate::firings::Counts;
 use crate::fixpoint::Seeing;
@@ -76,8 +76,14 @@ pub(super) struct Exploration<'a> {
     pub(super) incoming: Incoming,
     /// How often workers met.
     pub(super) rounds: u64,
-    /// States sent since they last met.
+    /// States sent since they last met, and states of its own expanded.
     pub(super) sent: u64,
+    pub(super) expanded: u64,
+    /// Whether all together expanded enough for idle workers to help.
+    pub(super) are_many: bool,
+    pub(super) helping: Option<Helping<'a>>,
+    /// Whether all decide what waits to see if there are too many states.
+    pub(super) recounts: bool,
     /// Why this worker must stop when it meets the others.
     pub(super) failed: Option<StopReason>,
     /// What all counted, once they have ended.
@@ -151,6 +157,10 @@ impl<'a> Exploration<'a> {
             mailbox,
             rounds: 0,
             sent: 0,
+            expanded: 0,
+            are_many: false,
+            helping: None,
+            recounts: false,
             failed: None,
             totals: None,
         })
@@ -256,7 +266,12 @@ impl<'a> Exploration<'a> {
         let states = self.states();
         control.gauges.states.store(states, Ordering::Relaxed);
         if let Some(reason) = control.must_stop(states) {
+            let is_exact = !self.pool.has_undecided();
             self.decide().await?;
+            if reason == StopReason::StateLimit && !is_exact {
+                // Of what was undecided some may have been known.
+                return Ok(None);
+            }
             return Ok(Some(RelaxedEnd::Decided(Verdict::Stopped(reason))));
         }
         if self.closed.as_ref().is_some_and(|closed| closed.ledger.is_due()) {

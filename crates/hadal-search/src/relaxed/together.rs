@@ -4,7 +4,7 @@
 
 use super::pool::Class;
 use super::search::{BLOCK, Exploration, RelaxedEnd};
-use crate::exchange::{Said, Stops, Words};
+use crate::exchange::{HELPED_FROM, Heard, PIECE, Said, Stops, Words};
 use crate::firings::Counts;
 use crate::lane::{Batch, Sink};
 use crate::layered::Trouble;
@@ -81,13 +81,14 @@ struct Word {
     undecided: bool,
     due: bool,
     states: u64,
+    expanded: u64,
 }
 
 impl Word {
     fn said(&self) -> Vec<u64> {
         let said = Said::default().stop(self.stop.as_ref());
         let flags = [self.breaks_off, self.found, self.certain, self.undecided, self.due].map(u64::from);
-        said.list(&flags).word(self.sent).word(self.states).into_words()
+        said.list(&flags).word(self.sent).word(self.states).word(self.expanded).into_words()
     }
 }
 
@@ -103,6 +104,7 @@ struct Met {
     commits: bool,
     sent: u64,
     states: u64,
+    expanded: u64,
 }
 
 impl Met {
@@ -120,6 +122,7 @@ impl Met {
             }
             met.sent += words.word();
             met.states += words.word();
+            met.expanded += words.word();
         }
         met
     }
@@ -128,11 +131,14 @@ impl Met {
 impl Exploration<'_> {
     /// Expands some of what this worker owns, and meets the others; how the search ended, if it did.
     pub(super) async fn expand_together(&mut self) -> Result<Option<RelaxedEnd>, Trouble> {
+        self.helping = self.are_many.then(|| self.mailbox.helping(self.options.shape));
         let failed = self.failed.take();
+        let recounts = std::mem::take(&mut self.recounts);
         let expanded = match &failed {
-            Some(_) => Ok(None),
-            None => self.expand_blocks().await,
+            None if !recounts => self.expand_blocks().await,
+            _ => Ok(None),
         };
+        let expanded = self.help(expanded).await;
         let (stop, breaks_off) = match expanded.and_then(|stop| self.sort_out().map(|()| stop)) {
             Ok(stop) => (failed.clone().or(stop), failed.is_some()),
             Err(trouble) => (Some(as_stop(trouble)?), true),
@@ -146,12 +152,17 @@ impl Exploration<'_> {
             undecided: self.pool.has_undecided(),
             due: self.closed.as_ref().is_some_and(|closed| closed.ledger.is_due()),
             states: self.states(),
+            expanded: std::mem::take(&mut self.expanded),
         };
         let met = Met::of(&self.hear(&word.said())?);
         self.rounds += 1;
+        self.are_many = met.expanded >= HELPED_FROM;
         self.task.control.gauges.states.store(met.states, Ordering::Relaxed);
-        let limit = self.task.control.limits.max_states.filter(|&most| met.states >= most);
-        match met.stops.reason().or(limit.map(|_| StopReason::StateLimit)) {
+        let is_full = self.task.control.limits.max_states.is_some_and(|most| met.states >= most);
+        // What is undecided may be known: all decide first, and count again.
+        self.recounts = is_full && met.undecided;
+        let limit = (is_full && !met.undecided).then_some(StopReason::StateLimit);
+        match met.stops.reason().or(limit) {
             Some(reason) => {
                 let keeping = if met.breaks_off { Keeping::LastCommit } else { Keeping::All };
                 return self.end_together(Verdict::Stopped(reason), keeping).await.map(Some);
@@ -164,7 +175,7 @@ impl Exploration<'_> {
             return self.end_together(Verdict::Holds, Keeping::All).await.map(Some);
         }
         let done = match self.take_incoming().await {
-            Ok(()) if met.commits || is_idle => self.decide().await,
+            Ok(()) if met.commits || is_idle || self.recounts => self.decide().await,
             taken => taken,
         };
         let done = match done {
@@ -188,8 +199,10 @@ impl Exploration<'_> {
             if self.lanes.iter().any(|lane| lane.finding.is_some()) {
                 break;
             }
-            if let Some(reason) = self.task.control.must_stop(self.states()) {
-                return Ok(Some(reason));
+            match self.task.control.must_stop(self.states()) {
+                Some(StopReason::StateLimit) if self.pool.has_undecided() => break,
+                Some(reason) => return Ok(Some(reason)),
+                None => {}
             }
             let from_set = match &mut self.closed {
                 Some(closed) => closed.next_block(&mut block)?,
@@ -198,9 +211,58 @@ impl Exploration<'_> {
             if !from_set && !self.pool.take_certain(BLOCK, &mut block) {
                 break;
             }
-            self.expand(&block).await?;
+            self.expanded += (block.len() / self.options.shape.words()) as u64;
+            self.expand_or_lend(&block).await?;
         }
         Ok(None)
+    }
+
+    /// Expands states, but for those that other workers take who are free.
+    async fn expand_or_lend(&mut self, mut block: &[u64]) -> Result<(), Trouble> {
+        if self.helping.is_none() {
+            return self.expand(block).await;
+        }
+        let piece = PIECE * self.lanes.len() * self.options.shape.words();
+        while !block.is_empty() {
+            if let Some(helping) = &self.helping {
+                block = helping.lend(block)?;
+            }
+            let (own, rest) = block.split_at(piece.min(block.len()));
+            self.expand(own).await?;
+            block = rest;
+        }
+        Ok(())
+    }
+
+    /// Tells the others that this worker has nothing left in this round, and expands what they lend until nobody has. What is lent
+    /// is expanded even where this worker must stop: whoever lent it keeps it as expanded.
+    async fn help(
+        &mut self,
+        expanded: Result<Option<StopReason>, Trouble>,
+    ) -> Result<Option<StopReason>, Trouble> {
+        let Some(helping) = self.helping.take() else { return expanded };
+        helping.has_expanded_its_own()?;
+        let stop = expanded?;
+        loop {
+            self.take_in()?;
+            match helping.hear()? {
+                Heard::States(from, block) => {
+                    self.expand(&block).await?;
+                    let states = (block.len() / self.options.shape.words()) as u64;
+                    self.mailbox.has_helped(states);
+                    helping.is_free_for(from)?;
+                }
+                Heard::Over => return Ok(stop),
+                Heard::Nothing => helping.wait(),
+            }
+        }
+    }
+
+    /// Takes in what arrived, so that nobody waits who sends.
+    fn take_in(&mut self) -> Result<(), Trouble> {
+        let Some(closed) = &self.closed else { return Ok(()) };
+        let (incoming, at) = (&mut self.incoming, (closed.ledger.disk(), &self.options));
+        self.mailbox.take_in(&mut |batch| Ok(incoming.take(batch, at)?))
     }
 
     fn has_certain(&self) -> bool {

@@ -2,8 +2,8 @@
 
 use hadal_search::exchange::{Exchange, Lost, Shares, Standing};
 use hadal_store::shape::Records;
-use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ struct State {
 pub struct Place<'h> {
     hall: &'h Hall,
     me: usize,
-    round: Cell<u64>,
+    round: AtomicU64,
 }
 
 impl Hall {
@@ -56,7 +56,7 @@ impl Exchange for Place<'_> {
     }
 
     fn round(&self) -> u64 {
-        self.round.get()
+        self.round.load(Ordering::Relaxed)
     }
 
     fn send(&self, round: u64, to: usize, records: Records<'_>) -> Result<bool, Lost> {
@@ -97,7 +97,7 @@ impl Exchange for Place<'_> {
     }
 
     fn say(&self, round: u64, words: &[u64]) -> Result<(), Lost> {
-        self.round.set(round + 1);
+        self.round.store(round + 1, Ordering::Relaxed);
         let mut state = self.hall.state.lock().unwrap();
         let workers = self.hall.shares.workers();
         let said = state.said.entry(round).or_insert_with(|| vec![None; workers]);
@@ -153,7 +153,7 @@ pub fn on_all_helping<T: Send>(
         let workers: Vec<_> = (0..weights.len())
             .map(|me| {
                 let hall = &hall;
-                scope.spawn(move || work(&Place { hall, me, round: Cell::new(0) }))
+                scope.spawn(move || work(&Place { hall, me, round: AtomicU64::new(0) }))
             })
             .collect();
         workers.into_iter().map(|worker| worker.join().unwrap()).collect()

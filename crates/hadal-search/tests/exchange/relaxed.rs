@@ -1,6 +1,6 @@
 //! Order-relaxed search: everybody expands what it owns and is certainly new.
 
-use super::hall::on_all;
+use super::hall::on_all_helping;
 use super::runs::{self, Begin, in_ram};
 use super::spaces::Grid;
 use hadal_search::exchange::Exchange;
@@ -61,8 +61,13 @@ impl<'a> Asked<'a> {
 
     /// What every worker comes to; the folders are below `place`, those of so many former workers in another.
     fn on(&self, place: &Path, former: Option<(&Path, usize)>) -> Vec<Report> {
+        self.helping_on(place, former).0
+    }
+
+    /// The same, and how many states each expanded for others.
+    fn helping_on(&self, place: &Path, former: Option<(&Path, usize)>) -> (Vec<Report>, Vec<u64>) {
         let (space, strategy): (&dyn StateSpace, _) = (self.space, Strategy::named("sort").unwrap());
-        on_all(self.weights, 3, &|exchange| {
+        on_all_helping(self.weights, 3, &|exchange| {
             let me = exchange.me();
             let path = place.join(me.to_string());
             std::fs::create_dir_all(&path).unwrap();
@@ -162,5 +167,35 @@ fn all_stop_where_one_must_and_any_number_goes_on_from_there() {
 fn asked_again(asked: &Asked, place: &Path) {
     for report in asked.on(place, None) {
         assert_eq!(report.verdict, Verdict::Stopped(StopReason::StateLimit));
+    }
+}
+
+#[test]
+fn who_has_nothing_certain_expands_for_others_and_nothing_else_changes() {
+    let space = Grid::torus(3, 50).scrambled();
+    let expected = in_ram(&space, DeadlockNotion::Off);
+    for (weights, threads) in [(&[1, 5000][..], 1), (&[1, 1, 3000], 2)] {
+        let folder = tempfile::tempdir().unwrap();
+        let asked = Asked { threads, ..Asked::of(&space, weights) };
+        let (all, helped) = asked.helping_on(folder.path(), None);
+        for report in all {
+            assert_same(&report, &expected, &format!("{weights:?} {threads}"));
+        }
+        let idle: u64 = helped[..weights.len() - 1].iter().sum();
+        assert!(idle > 50 * 50 * 50 / 50, "{helped:?}: they own next to nothing");
+    }
+}
+
+#[test]
+fn states_that_are_undecided_do_not_count_against_the_limit() {
+    let space = Grid::torus(3, 30).scrambled();
+    let expected = in_ram(&space, DeadlockNotion::Off);
+    // One more than there are: the pool holds many states more than once.
+    let limits = Limits { max_states: Some(expected.states + 1), ..Limits::default() };
+    for workers in [1, 2, 5] {
+        let weights = vec![1; workers];
+        for report in (Asked { limits, budget: 3 << 20, ..Asked::of(&space, &weights) }).done() {
+            assert_same(&report, &expected, &format!("{workers} workers"));
+        }
     }
 }

@@ -8,7 +8,7 @@ use crate::layered::detector::{Detector, Nothing};
 use crate::layered::journal::Journal;
 use crate::layered::ledger::Ledger;
 use crate::layered::sorted::SortedDetector;
-use crate::report::Stage;
+use crate::report::{Layer, Stage};
 use hadal_store::governor::give_back;
 use hadal_store::vfs::at_once;
 use hadal_system::Ascending;
@@ -21,11 +21,14 @@ impl<'a> Sweep<'a> {
 
     /// The way to the others, and what decides about states.
     pub(super) fn deciding(&mut self) -> (&mut Mailbox<'a>, Deciding<'_, 'a>) {
+        self.mailbox.pass_on(self.detector.writers().is_some());
         let deciding = Deciding {
             states: self.states(),
             detector: &mut self.detector,
             fallback: &mut self.fallback,
             journal: &mut self.journal,
+            row: &mut self.counted.row,
+            passed: &mut self.counted.passed,
             stages: &mut self.counted.stages,
             ledger: &mut self.ledger,
         };
@@ -50,6 +53,8 @@ pub(super) struct Deciding<'s, 'a> {
     detector: &'s mut Box<dyn Detector + 'a>,
     fallback: &'s mut Option<Fallback<'a>>,
     journal: &'s mut Journal,
+    row: &'s mut Layer,
+    passed: &'s mut Option<u64>,
     stages: &'s mut Vec<Stage>,
     ledger: &'s mut Option<Ledger>,
     /// States of complete layers.
@@ -71,6 +76,9 @@ impl<'a> Deciding<'_, 'a> {
 
     async fn fall_back(&mut self) -> Result<bool, Trouble> {
         let Some(fallback) = self.fallback.take() else { return Ok(false) };
+        let besides = self.detector.besides();
+        self.row.candidates += besides;
+        self.passed.iter_mut().for_each(|passed| *passed += besides);
         let idle: Box<dyn Detector + 'a> = Box::new(Nothing);
         *self.detector = match fallback {
             Fallback::Beside(make) => {

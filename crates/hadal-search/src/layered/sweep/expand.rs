@@ -71,7 +71,14 @@ impl<'a> Sweep<'a> {
             let begun = Instant::now();
             let shape = self.journal.shape();
             let records = States::new(shape.stride(), block);
-            let ended = left.expand(&mut self.lanes, &mut self.cache.sinks(), records, shape.words());
+            let (lanes, words) = (&mut self.lanes, shape.words());
+            let ended = match self.detector.writers() {
+                None => left.expand(lanes, &mut self.cache.sinks(), records, words),
+                Some(own) => {
+                    let mut sinks = self.mailbox.routes(own, self.cache.sinks());
+                    left.expand(lanes, &mut sinks, records, words)
+                }
+            };
             self.counted.row.seconds.expanding += begun.elapsed().as_secs_f64();
             match ended {
                 BlockEnd::Whole => return Ok(None),

@@ -17,14 +17,13 @@ use super::detector::{Detector, Nothing};
 use super::journal::Journal;
 use super::ledger::Ledger;
 use super::tally::Counted;
-use crate::exchange::Mailbox;
+use crate::exchange::{Helping, Mailbox};
 use crate::explore::{Phase, Progress};
 use crate::lane::{Lane, SearchTask, take_finding, total_counts};
 use crate::report::{Layer, Proviso, Stage, StopReason, Verdict, Violation};
 use crate::resting::Reins;
 use hadal_store::Governor;
 use hadal_store::vfs::{Disk, at_once};
-use help::Helping;
 use last::{Beyond, Last};
 use parts::{Answered, At};
 pub(crate) use parts::{Fallback, Next};
@@ -51,7 +50,7 @@ pub(crate) struct Sweep<'a> {
     /// States of each layer, of all workers together, where there are several.
     widths: Vec<u64>,
     /// Who may help in the layer being expanded, where that is worth it.
-    helping: Option<Helping>,
+    helping: Option<Helping<'a>>,
     /// What went wrong in this worker when the others had gone on: all stop at the next meeting.
     failed: Option<StopReason>,
     /// Whether deleted layers, or a bound, qualify the answer.
