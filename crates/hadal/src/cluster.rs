@@ -128,9 +128,6 @@ pub(crate) fn must_suit(args: &CheckArgs) -> Result<(), Failure> {
     if args.reduction.decompose {
         return must_not_be_asked(args, "parts of a model are searched one after the other by one process");
     }
-    if args.asked.several.is_some() {
-        return must_not_be_asked(args, "--continue makes a search for each property by one process");
-    }
     if args.storing.detection.used_operators {
         return must_not_be_asked(args, "operators are marked by one process: leave out --used-operators");
     }
@@ -144,6 +141,12 @@ pub(crate) fn must_suit(args: &CheckArgs) -> Result<(), Failure> {
 pub(crate) fn must_suit_time(args: &CheckArgs) -> Result<(), Failure> {
     if args.timed.fastest {
         return must_not_be_asked(args, "--fastest is a search by one process, as hadal plan is");
+    }
+    if args.asked.several.is_some() {
+        return must_not_be_asked(
+            args,
+            "in real time --continue makes a search for each property by one process",
+        );
     }
     if !args.cluster.cluster_by.is_empty() {
         let why =

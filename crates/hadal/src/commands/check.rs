@@ -114,13 +114,15 @@ fn carry_out(
     let progress = Progress::new(args.output.quiet || args.output.json, args.output.events.as_deref())?;
     let mut earlier = Found::default();
     let mut workers = Vec::new();
+    // What is left to ask, for whoever makes the next search.
+    let (mut rest, mut resumed) = (args.clone(), resumed);
     let (found, trace) = loop {
         let search = prepared.begin()?;
         let control = search.control();
         interrupt_stops(control)?;
         let found = progress.during(control, search.governor(), || match args.cluster.cluster {
             None => search.finish(),
-            Some(_) => cluster::finish(args, (&search, resumed), &progress, &mut workers),
+            Some(_) => cluster::finish(&rest, (&search, resumed.take()), &progress, &mut workers),
         });
         progress.tell(control);
         let found = found?;
@@ -141,7 +143,8 @@ fn carry_out(
         };
         let Some(mut next) = several.after(&prepared, &found) else { break (found, trace) };
         earlier.0.extend(trace);
-        next.place.about = about(&with_rest(args, &next))?;
+        rest = with_rest(args, &next);
+        next.place.about = about(&rest)?;
         drop(search);
         prepared = Check::with_options(system.clone(), next).prepare()?;
     };

@@ -14,6 +14,7 @@ pub fn with_rest(args: &CheckArgs, rest: &Options) -> CheckArgs {
     let mut args = args.clone();
     args.asked.settled.clone_from(&rest.settled);
     args.asked.deadlock = deadlock;
+    args.limits.time_limit = rest.budget.limits.time;
     args
 }
 

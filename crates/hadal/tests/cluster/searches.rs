@@ -90,3 +90,22 @@ fn questions_about_infinite_runs_are_answered_with_a_lasso() {
     let usual = hadal(&["check", &model, "--ltl", WRONG, "--cluster", "local:3", "--json"]);
     assert_eq!(about(&usual.json()), about(&sorted), "{usual:#?}");
 }
+
+#[test]
+fn one_violation_of_each_property_is_found_as_by_one_process() {
+    let text = format!(
+        "{}invariant \"low\" x + y < 9;\ninvariant \"x\" x < 8;\ninvariant \"fine\" z < 12;\n",
+        cube(12, true)
+    );
+    let place = Place::new(&text);
+    let arguments =
+        ["check", &place.model, "--json", "--deadlock", "off", "--continue", "9", "--memory", "32M"];
+    let alone =
+        hadal(&[&arguments[..], &["--strategy", "sort", "--threads", "1"]].concat()).expect_code(1).json();
+    assert_eq!(alone["violations"].as_array().map(Vec::len), Some(3), "{alone:#}");
+    let shared = ["--cluster", "local:3", "--cluster-small", "100", "--threads", "1"];
+    let together = hadal(&[&arguments[..], &shared].concat()).expect_code(1).json();
+    for key in ["violations", "properties", "reason", "states", "transitions"] {
+        assert_eq!(together[key], alone[key], "{key}");
+    }
+}
