@@ -116,7 +116,13 @@ impl<'a> Engine<'a> {
         let own = self.expanders[0].done.ended_at.clone();
         let first = match self.mailbox.is_alone() {
             true => None,
-            false => self.first_of_all(own.as_deref())?,
+            false => match self.first_of_all(own.as_deref())? {
+                Ok(first) => first,
+                Err(reason) => {
+                    self.undo(begun.cell, begun.bucket);
+                    return Ok(Some(Found::Stopped(reason)));
+                }
+            },
         };
         if first.is_none() || first == own {
             return self.settle(begun);

@@ -157,17 +157,27 @@ impl<'a> Engine<'a> {
         Ok(self.meet(Some(reason.clone()), Said::default())?.err().unwrap_or(reason))
     }
 
-    /// The first of the states at which workers ended an expansion, if one did.
-    pub(super) fn first_of_all(&mut self, own: Option<&[u64]>) -> Result<Option<Vec<u64>>, Trouble> {
-        let said = Said::default().list(own.unwrap_or_default()).into_words();
+    /// The first of the states at which workers ended an expansion, if one did; or why all stop: whoever must says so in this
+    /// round instead.
+    pub(super) fn first_of_all(
+        &mut self,
+        own: Option<&[u64]>,
+    ) -> Result<Result<Option<Vec<u64>>, StopReason>, Trouble> {
+        let said = Said::default().stop(None).list(own.unwrap_or_default()).into_words();
+        let heard = self.mailbox.agree_on(&said)?;
+        if let Some(reason) = gravest(&heard) {
+            return Ok(Err(reason));
+        }
         let mut first: Option<Vec<u64>> = None;
-        for words in &self.mailbox.agree_on(&said)? {
-            let state = Words::new(words).list();
+        for words in &heard {
+            let mut words = Words::new(words);
+            words.skip_stop();
+            let state = words.list();
             if !state.is_empty() && first.as_ref().is_none_or(|first| compare(state, first) == Less) {
                 first = Some(state.to_vec());
             }
         }
-        Ok(first)
+        Ok(Ok(first))
     }
 
     /// Sends what others own, waits until all have, and hears what they say; or why all stop.
