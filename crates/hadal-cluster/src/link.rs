@@ -195,7 +195,9 @@ enum Outgoing {
 impl Link {
     /// Over connections to the other workers, which stand in order with none at this one's place.
     pub fn new(me: usize, sockets: Vec<Option<TcpStream>>, shares: Shares) -> io::Result<Link> {
-        let hooks = Hooks::default();
+        let mut hooks = Hooks::default();
+        // Buffers that are empty are given back: what a connection holds is what is under way, and one that is being filled.
+        hooks.refill.limit = Some(0);
         let within = ProcessBuilder::new_typed_vector(1, hooks.refill.clone(), None);
         let (builders, threads) = initialize_networking_from_sockets(within, sockets, me, 1, hooks)?;
         let builders = builders.into_iter().map(AllocatorBuilder::Tcp).collect();
