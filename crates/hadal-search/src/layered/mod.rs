@@ -124,7 +124,7 @@ impl Trouble {
     }
 
     /// Whether reading was ended by a limit or an interrupt.
-    pub(crate) fn is_stop(&self) -> bool {
+    pub fn is_stop(&self) -> bool {
         matches!(self, Trouble::Read(ReadError::Stopped))
     }
 }

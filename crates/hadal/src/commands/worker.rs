@@ -322,11 +322,13 @@ impl Worker {
         let setting = Setting { task, governor, threads, run: explore::Run::New(&folders) };
         match explore::explore(method, setting) {
             // It could not tell the others.
-            Err(trouble) if trouble.is_disk_full() => {
-                let gauges = &task.control.gauges;
-                let states = gauges.states.load(Ordering::Relaxed);
-                let report = not_begun(task, governor, StopReason::DiskFull);
-                Ok(Ended::Alone(Report { states, ..report }))
+            Err(trouble) if trouble.is_disk_full() || trouble.is_stop() => {
+                let reason = match trouble.is_disk_full() {
+                    true => StopReason::DiskFull,
+                    false => task.control.must_stop(0).unwrap_or(StopReason::Interrupted),
+                };
+                let states = task.control.gauges.states.load(Ordering::Relaxed);
+                Ok(Ended::Alone(Report { states, ..not_begun(task, governor, reason) }))
             }
             explored => Ok(Ended::Together(explored?.report)),
         }
