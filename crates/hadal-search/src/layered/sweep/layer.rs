@@ -78,6 +78,9 @@ impl<'a> Sweep<'a> {
             ControlFlow::Break(answered) => return Ok(answered),
         };
         self.begin_helping(layer.depth);
+        if !self.mailbox.is_alone() {
+            self.counted.passed.get_or_insert(0);
+        }
         let mut stopped = match self.expand(&mut layer, reins).await {
             Ok(stopped) => stopped,
             Err(trouble) => Some(self.shared_stop(trouble)?),
