@@ -110,7 +110,7 @@ impl UniqueTable {
         loop {
             let bucket = &self.buckets[index];
             let tags = bucket.all_tags();
-            let mut fits = zero_bytes(tags ^ EACH * u128::from(tag));
+            let mut fits = zero_bytes(tags ^ (EACH * u128::from(tag)));
             while fits != 0 {
                 let node = bucket.nodes[fits.trailing_zeros() as usize / 8];
                 if same(node) {

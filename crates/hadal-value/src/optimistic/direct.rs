@@ -139,7 +139,7 @@ impl Guess<'_> {
     fn solve(&mut self, bounds: &Bounds, slack: f64, work: &mut u64) -> Option<(Vec<f64>, Vec<f64>)> {
         let mut led_out = false;
         for _ in 0..POLICIES {
-            let gains = |choice: usize| self.from_outside(choice, bounds);
+            let gains = |choice: usize| self.gained_outside(choice, bounds);
             let Some(values) = self.evaluate(gains, work) else {
                 // Choices that never leave looked best: begin with some that do.
                 if *work == 0 || std::mem::replace(&mut led_out, true) {
@@ -159,7 +159,7 @@ impl Guess<'_> {
     }
 
     /// What a choice gains beside what nodes of the component are worth.
-    fn from_outside(&self, choice: usize, bounds: &Bounds) -> f64 {
+    fn gained_outside(&self, choice: usize, bounds: &Bounds) -> f64 {
         self.backup.worth(choice, |n| if self.range.contains(&n) { 0.0 } else { bounds.lower[n] })
     }
 
@@ -359,13 +359,11 @@ fn merge(
     }
 }
 
+/// What each node says of others, and who says something of each node.
+type Entries<'e> = (&'e [Vec<(u32, f64)>], &'e [Vec<u32>]);
+
 /// Puts a node where it belongs among those that wait: those that take the fewest products come first.
-fn touch(
-    at: usize,
-    (rows, columns): (&[Vec<(u32, f64)>], &[Vec<u32>]),
-    keys: &mut [usize],
-    waiting: &mut BTreeSet<(usize, u32)>,
-) {
+fn touch(at: usize, (rows, columns): Entries<'_>, keys: &mut [usize], waiting: &mut BTreeSet<(usize, u32)>) {
     if waiting.remove(&(keys[at], at as u32)) {
         keys[at] = rows[at].len() * columns[at].len();
         waiting.insert((keys[at], at as u32));
