@@ -96,7 +96,7 @@ fn a_layer_that_is_written_densely_has_room_for_its_writer_beside_a_full_table()
 #[test]
 fn states_without_structure_go_to_sorted_runs_with_the_same_numbers() {
     let torus = Grid::torus(2, 600).scrambled();
-    for (threads, budget) in [(1, 4 << 20), (2, 8 << 20)] {
+    for (threads, budget) in [(1, 4 << 20), (2, 6 << 20)] {
         let report = auto(&torus, threads, budget);
         assert_eq!(report.verdict, Verdict::Holds);
         assert_eq!((report.states, report.transitions), (600 * 600, 4 * 600 * 600), "budget {budget}");
