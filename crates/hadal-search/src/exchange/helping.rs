@@ -1,7 +1,7 @@
 //! Workers that have nothing left of their own help others to expand: who still has states lends some to who is free. What comes
 //! of them goes to its owners as always, so nothing depends on who expanded what.
 //!
-//! Each worker tells all when it has expanded what it owns of a layer, a bucket or a round. From then on it lends nothing, and
+//! Each worker tells all when it has expanded what it owns of a layer or a round. From then on it lends nothing, and
 //! expands what others lend until all have told so: then everything is expanded.
 
 use super::{Exchange, Lost};

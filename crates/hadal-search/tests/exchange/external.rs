@@ -1,9 +1,8 @@
 //! External A*: every worker owns a part of each bucket.
 
 use super::drawn::{Estimates, Graph, Kind, Labels, PRICES};
-use super::hall::on_all_helping;
+use super::hall::on_all;
 use super::runs::{self, Begin};
-use super::spaces::Grid;
 use hadal_search::exchange::Exchange;
 use hadal_search::explore::{self, Run};
 use hadal_search::external::{
@@ -16,7 +15,7 @@ use hadal_search::{
 use hadal_store::Governor;
 use hadal_store::vfs::{Folder, LimitedFolder, Vfs};
 use hadal_system::StateSpace;
-use hadal_system::guide::{Blind, Goal, Guide};
+use hadal_system::guide::{Goal, Guide};
 use hadal_testkit::Random;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -56,18 +55,8 @@ impl<'a> Asked<'a> {
         former: Option<(&Path, usize)>,
         vfs: &(dyn Fn(usize, Folder) -> Arc<dyn Vfs> + Sync),
     ) -> Vec<Result<Report, Trouble>> {
-        self.helping_on(place, former, vfs).0
-    }
-
-    /// The same, and how many states each expanded for others.
-    fn helping_on(
-        &self,
-        place: &Path,
-        former: Option<(&Path, usize)>,
-        vfs: &(dyn Fn(usize, Folder) -> Arc<dyn Vfs> + Sync),
-    ) -> (Vec<Result<Report, Trouble>>, Vec<u64>) {
         let space = self.space;
-        on_all_helping(self.weights, 3, &|exchange| {
+        on_all(self.weights, 3, &|exchange| {
             let me = exchange.me();
             let path = place.join(me.to_string());
             std::fs::create_dir_all(&path).unwrap();
@@ -239,27 +228,4 @@ fn a_full_disk_of_one_worker_stops_all_and_loses_nothing() {
         }
     }
     assert!(stopped >= 3, "{stopped}");
-}
-
-#[test]
-fn who_has_nothing_left_of_a_bucket_expands_for_others_and_nothing_else_changes() {
-    // Buckets for which up to thirty thousand states are generated.
-    let space = Grid::torus(3, 60).scrambled();
-    let alone = Asked { budget: 16 << 20, ..Asked::of(&space, &Blind, &[1]) }.done().remove(0);
-    for (weights, threads, trace_by) in [
-        (&[1, 5000][..], 1, TraceBy::Parents),
-        (&[1, 1, 3000], 2, TraceBy::Scan),
-        (&[2000, 1], 2, TraceBy::Divide),
-    ] {
-        let folder = tempfile::tempdir().unwrap();
-        let options = ExternalOptions { trace_by, ..ExternalOptions::default() };
-        let asked = Asked { budget: 16 << 20, threads, options, ..Asked::of(&space, &Blind, weights) };
-        let (all, helped) = asked.helping_on(folder.path(), None, &|_, folder| Arc::new(folder));
-        for report in all {
-            assert_same(&report.unwrap(), &alone, &format!("{weights:?} {threads}"));
-        }
-        let owns_little = weights.iter().zip(&helped).filter(|&(&weight, _)| weight == 1);
-        let idle: u64 = owns_little.map(|(_, helped)| helped).sum();
-        assert!(idle > 60 * 60 * 60 / 50, "{helped:?}: they own next to nothing");
-    }
 }

@@ -93,7 +93,6 @@ impl Engine<'_> {
             most_fired: u64::MAX,
             fired: AtomicU64::new(0),
             ends_early: false,
-            helping: None,
             reach: Some(reach),
             again: Some(Again { beyond: self.horizon.reach() }),
             shared: Shared::new(&mut self.matrix, &self.shelf, cell.rank(), self.expansions, Some(cell.h))

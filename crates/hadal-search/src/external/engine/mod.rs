@@ -7,7 +7,6 @@
 mod again;
 mod answer;
 mod commit;
-mod help;
 mod moving;
 mod pass;
 mod settle;
@@ -101,7 +100,7 @@ pub(super) struct Engine<'a> {
     commit_took: Duration,
     start_finding: Option<Finding>,
     /// The bucket that is half expanded.
-    begun: Option<pass::Begun<'a>>,
+    begun: Option<pass::Begun>,
     /// The way to other workers.
     mailbox: Mailbox<'a>,
     /// Why this worker must stop when it meets the others.

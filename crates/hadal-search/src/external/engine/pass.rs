@@ -8,9 +8,7 @@ use super::super::order;
 use super::super::part::{Part, Place, Ready, Stored};
 use super::super::scope::ClosedPart;
 use super::super::spill::{Shared, lock};
-use super::help::has_expanded_its_own;
 use super::{Engine, Found, TRANSITION_WORK, owners};
-use crate::exchange::Helping;
 use crate::firings::Counts;
 use crate::layered::Trouble;
 use crate::report::StopReason;
@@ -21,7 +19,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Generated states from which on a bucket is worth several threads.
-pub(super) const SHARED_FROM: u64 = 1 << 14;
+const SHARED_FROM: u64 = 1 << 14;
 /// Most parts in RAM that are merged at once.
 const MOST_RESIDENT: usize = 32;
 /// Records of a piece, about; a step ends between two of them.
@@ -32,7 +30,7 @@ const STRIPS: usize = 4;
 const LEAST_PIECES: u64 = 4;
 
 /// A bucket whose expansion has begun.
-pub(super) struct Begun<'a> {
+pub(super) struct Begun {
     pub(super) cell: Cell,
     pub(super) bucket: OpenBucket,
     /// Transitions fired before.
@@ -40,8 +38,6 @@ pub(super) struct Begun<'a> {
     pub(super) ahead: Ahead,
     /// Where the expansion ends early: the first state that is not expanded any more, once all workers know it.
     up_to: Option<Vec<u64>>,
-    /// Where other workers may help.
-    pub(super) helping: Option<Helping<'a>>,
 }
 
 /// What an expansion reads, and how far it is.
@@ -56,14 +52,12 @@ pub(super) struct Ahead {
     counted: Counts,
 }
 
-impl<'a> Engine<'a> {
+impl Engine<'_> {
     /// Begins to expand a bucket, and does that much work.
     pub(super) fn expand_bucket(&mut self, cell: Cell, work: u64) -> Result<Option<Found>, Trouble> {
         let Some(mut bucket) = self.matrix.open.remove(&cell.rank()) else { return Ok(None) };
         self.expansions += 1;
-        let helping = self.may_help(&bucket);
         if let Some(reason) = self.failed.take() {
-            has_expanded_its_own(helping.as_ref())?;
             return self.give_up(cell, bucket, reason);
         }
         let before = self.fired();
@@ -72,16 +66,13 @@ impl<'a> Engine<'a> {
         let ahead = self.look_ahead(cell, &mut bucket);
         drop(armed);
         match ahead {
-            Ok(ahead) => self.expand_on(Begun { cell, bucket, before, ahead, up_to: None, helping }, work),
-            Err(trouble) => {
-                has_expanded_its_own(helping.as_ref())?;
-                self.give_up_for(cell, bucket, trouble)
-            }
+            Ok(ahead) => self.expand_on(Begun { cell, bucket, before, ahead, up_to: None }, work),
+            Err(trouble) => self.give_up_for(cell, bucket, trouble),
         }
     }
 
     /// Goes on with the expansion of a bucket.
-    pub(super) fn expand_on(&mut self, begun: Begun<'a>, work: u64) -> Result<Option<Found>, Trouble> {
+    pub(super) fn expand_on(&mut self, begun: Begun, work: u64) -> Result<Option<Found>, Trouble> {
         let (control, disk) = (self.search.task.control, self.disk());
         let armed = control.brake(&disk);
         let passed = self.pass(&begun, work);
@@ -91,28 +82,18 @@ impl<'a> Engine<'a> {
                 self.begun = Some(begun);
                 Ok(None)
             }
-            Ok(Passed::Whole) if begun.ahead.ends_early && begun.up_to.is_none() => {
-                self.end_together(begun, work)
-            }
-            Ok(Passed::Whole) => match self.help(&begun) {
-                Ok(None) => self.settle(begun),
-                Ok(Some(reason)) => self.give_up(begun.cell, begun.bucket, reason),
-                Err(trouble) => self.give_up_for(begun.cell, begun.bucket, trouble),
+            Ok(Passed::Whole) => match begun.ahead.ends_early && begun.up_to.is_none() {
+                true => self.end_together(begun, work),
+                false => self.settle(begun),
             },
-            Ok(Passed::Stopped(reason)) => {
-                has_expanded_its_own(begun.helping.as_ref())?;
-                self.give_up(begun.cell, begun.bucket, reason)
-            }
-            Err(trouble) => {
-                has_expanded_its_own(begun.helping.as_ref())?;
-                self.give_up_for(begun.cell, begun.bucket, trouble)
-            }
+            Ok(Passed::Stopped(reason)) => self.give_up(begun.cell, begun.bucket, reason),
+            Err(trouble) => self.give_up_for(begun.cell, begun.bucket, trouble),
         }
     }
 
     /// Settles an expansion that ends with the first successor that is looked for: of all workers, the first counts. What
     /// others expanded behind it is taken back.
-    fn end_together(&mut self, mut begun: Begun<'a>, work: u64) -> Result<Option<Found>, Trouble> {
+    fn end_together(&mut self, mut begun: Begun, work: u64) -> Result<Option<Found>, Trouble> {
         let own = self.expanders[0].done.ended_at.clone();
         let first = match self.mailbox.is_alone() {
             true => None,
@@ -239,11 +220,27 @@ impl<'a> Engine<'a> {
     }
 
     /// Expands a bucket on all threads for this much work.
-    fn pass(&mut self, begun: &Begun<'a>, work: u64) -> Result<Passed, Trouble> {
-        let Ahead { strips, threads, .. } = &begun.ahead;
+    fn pass(&mut self, begun: &Begun, work: u64) -> Result<Passed, Trouble> {
+        let Begun { cell, ahead, up_to, .. } = begun;
+        let Ahead { sources, closed, splitters, strips, threads, ends_early, .. } = ahead;
         let least = if *threads == 1 { 0 } else { LEAST_PIECES * *threads as u64 * PIECE };
-        let (pass, expanders) = self.on_bucket(begun, (work / TRANSITION_WORK).max(least).max(1));
-        let expanders = &mut expanders[..*threads];
+        let pass = Pass {
+            cell: *cell,
+            sources,
+            closed,
+            splitters,
+            up_to: up_to.as_deref(),
+            strips: Strips::new(strips),
+            most_fired: (work / TRANSITION_WORK).max(least).max(1),
+            fired: AtomicU64::new(0),
+            ends_early: *ends_early,
+            reach: self.horizon.reach(),
+            again: None,
+            shared: Shared::new(&mut self.matrix, &self.shelf, cell.rank(), self.expansions, Some(cell.h))
+                .owned_by(owners(&self.mailbox)),
+            stopped: Mutex::new(None),
+        };
+        let expanders = &mut self.expanders[..*threads];
         on_all(expanders, &|expander| expander.work(&pass))?;
         if let Some(reason) = lock(&pass.stopped).take() {
             return Ok(Passed::Stopped(reason));
@@ -256,33 +253,6 @@ impl<'a> Engine<'a> {
             Some(reason) => Passed::Stopped(reason),
             None => Passed::Whole,
         })
-    }
-
-    /// The expansion of a bucket up to so many transitions, and who does it.
-    pub(super) fn on_bucket<'p>(
-        &'p mut self,
-        begun: &'p Begun<'_>,
-        most_fired: u64,
-    ) -> (Pass<'p>, &'p mut [Expander<'a>]) {
-        let Begun { cell, ahead, up_to, helping, .. } = begun;
-        let pass = Pass {
-            cell: *cell,
-            sources: &ahead.sources,
-            closed: &ahead.closed,
-            splitters: &ahead.splitters,
-            up_to: up_to.as_deref(),
-            strips: Strips::new(&ahead.strips),
-            most_fired,
-            fired: AtomicU64::new(0),
-            ends_early: ahead.ends_early,
-            helping: helping.as_ref(),
-            reach: self.horizon.reach(),
-            again: None,
-            shared: Shared::new(&mut self.matrix, &self.shelf, cell.rank(), self.expansions, Some(cell.h))
-                .owned_by(owners(&self.mailbox)),
-            stopped: Mutex::new(None),
-        };
-        (pass, &mut self.expanders)
     }
 
     /// Sees to it that what is about to be read, and so cannot leave RAM, takes a half of its share at most.

@@ -69,7 +69,7 @@ impl Expander<'_> {
             self.done.expanded += fresh;
             let states = self.task.control.gauges.states.fetch_add(fresh, atomic::Ordering::Relaxed) + fresh;
             kept.push(&batch)?;
-            self.expand_or_lend(pass, &batch)?;
+            self.expand(pass, &batch)?;
             batch.clear();
             if let Some(reason) = self.task.control.must_stop(states) {
                 *lock(&pass.stopped) = Some(reason);

@@ -16,7 +16,6 @@ use super::scope::{ClosedPart, Keeper, Probe};
 use super::spill::Shared;
 use super::targets::Targets;
 use super::trail::{Mode, Step};
-use crate::exchange::{Helping, PIECE};
 use crate::finding::Finding;
 use crate::lane::{Lane, SearchTask};
 use crate::layered::Trouble;
@@ -63,8 +62,6 @@ pub(super) struct Pass<'a> {
     /// Whether the expansion ends with the first successor that is looked for: one thread does it, in the order of states,
     /// so the numbers are still the same every time.
     pub(super) ends_early: bool,
-    /// Where other workers may help.
-    pub(super) helping: Option<&'a Helping<'a>>,
     /// Successors with a larger f are left out.
     pub(super) reach: Option<u64>,
     /// Where closed states are expanded again.
@@ -243,7 +240,7 @@ impl<'a> Expander<'a> {
             self.done.expanded += fresh;
             let states = gauges.states.fetch_add(fresh, Ordering::Relaxed) + fresh;
             closed.push(&batch)?;
-            self.expand_or_lend(pass, &batch)?;
+            self.expand(pass, &batch)?;
             if let Some(reason) = self.task.control.must_stop(states) {
                 *super::spill::lock(&pass.stopped) = Some(reason);
             }
@@ -286,28 +283,6 @@ impl<'a> Expander<'a> {
                 }
             }
             batch.truncate(kept);
-        }
-        Ok(())
-    }
-
-    /// Expands states, but for those that other workers take who are free.
-    fn expand_or_lend(&mut self, pass: &Pass, mut batch: &[u64]) -> Result<(), Trouble> {
-        let Some(helping) = pass.helping else { return self.expand(pass, batch) };
-        while !batch.is_empty() && !pass.is_stopped() {
-            batch = helping.lend(batch)?;
-            let (own, rest) = batch.split_at(batch.len().min(PIECE * self.shape.stride()));
-            self.expand(pass, own)?;
-            batch = rest;
-        }
-        Ok(())
-    }
-
-    /// Expands states of another worker, which has closed them.
-    pub(super) fn expand_lent(&mut self, pass: &Pass, batch: &[u64]) -> Result<(), Trouble> {
-        self.expand(pass, batch)?;
-        let states = self.task.control.gauges.states.load(Ordering::Relaxed);
-        if let Some(reason) = self.task.control.must_stop(states) {
-            *super::spill::lock(&pass.stopped) = Some(reason);
         }
         Ok(())
     }
