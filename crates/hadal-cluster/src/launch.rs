@@ -27,6 +27,9 @@ const MOST_IDLE: u32 = 3;
 /// How long workers may take to say hello, and to begin: some prepare a guide first.
 const PATIENCE: Duration = Duration::from_secs(120);
 const LONG_PATIENCE: Duration = Duration::from_secs(3600);
+/// How long after an interrupt the launcher waits for the others once a worker has stopped: one that was interrupted before it met
+/// them leaves them waiting for ever.
+const AFTER_INTERRUPT: Duration = Duration::from_secs(30);
 /// How often the launcher looks around.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -334,7 +337,7 @@ impl<'o> Attempt<'o> {
         watch: &mut dyn FnMut(Event),
     ) -> Result<LaunchEnd<A>, LaunchError> {
         let mut answers: Vec<Option<A>> = (0..self.started.len()).map(|_| None).collect();
-        let (mut interrupted, mut told) = (false, Instant::now());
+        let (mut interrupted, mut told, mut stopped) = (false, Instant::now(), None);
         loop {
             if control.is_interrupted() && !interrupted {
                 interrupted = true;
@@ -353,8 +356,12 @@ impl<'o> Attempt<'o> {
                 }
                 Ok(Post { worker, said: Some(FromWorker::Done { answer, figures }) }) => {
                     self.figures[worker] = figures;
-                    let means = serde_json::from_value(answer);
-                    answers[worker] = Some(means.map_err(|error| self.wrong(worker, error.to_string(), 4))?);
+                    let means: A = serde_json::from_value(answer)
+                        .map_err(|error| self.wrong(worker, error.to_string(), 4))?;
+                    if means.is_stopped() {
+                        stopped.get_or_insert_with(Instant::now);
+                    }
+                    answers[worker] = Some(means);
                 }
                 Ok(Post { said: Some(FromWorker::Over { answer }), .. }) => return self.over(answer),
                 Ok(Post { worker, said: Some(FromWorker::Failed { code, why }) }) => {
@@ -385,6 +392,11 @@ impl<'o> Attempt<'o> {
                 }
                 self.started.iter_mut().for_each(Started::leave);
                 return Ok(LaunchEnd::Done(answers));
+            }
+            if interrupted && stopped.is_some_and(|at| at.elapsed() > AFTER_INTERRUPT) {
+                // What all have committed is kept; the others end with this attempt.
+                let stopped = answers.iter_mut().find(|answer| answer.as_ref().is_some_and(A::is_stopped));
+                return Ok(LaunchEnd::Done(stopped.and_then(Option::take).into_iter().collect()));
             }
         }
     }

@@ -367,7 +367,7 @@ fn what_has_no_certificate_or_is_not_on_disk_says_why() {
     hadal(&["check-certificate", &file, &gambler]).expect_code(0);
     let on_disk = ["--tier", "semi-external", "--disk", &folder, "--formula"];
     for (formula, more, reason) in [
-        ("Pmax=? [ (G F P>=0.5 [ F \"rich\" ]) & (F \"rich\") ]", &["--certificate", &file][..], "product"),
+        ("Pmax=? [ (G F P>=0.5 [ F \"rich\" ]) & (F \"rich\") ]", &["--certificate", &file][..], "inside"),
         ("Smax=? [ \"rich\" ]", &["--certificate", &file], "averages"),
         ("Smax=? [ \"rich\" ]", &["--exact"], "leave --exact out"),
         ("Smax=? [ \"rich\" ]", &["--policy", &file], "policy of states alone"),
