@@ -21,8 +21,9 @@ use crate::vfs::{AlignedBuffer, Extent, PendingExtent, Position, VfsFile, reques
 const USUAL_GAP: u64 = 32 << 10;
 /// Larger requests cost no less for each byte.
 const MOST_CHUNK: u64 = 64 << 10;
-/// One of the two chunks of a probe is larger than usual only where it takes at most one part in so many of what is available.
-const CHUNK_PART: u64 = 8;
+/// One of the two chunks of a probe is larger than usual only where it takes at most one part in so many of what is available: many
+/// runs are probed at a time, and others need memory after them.
+const CHUNK_PART: u64 = 64;
 /// A gap is never worth less: requests cost processor time, too.
 const LEAST_GAP: u64 = 8 << 10;
 
