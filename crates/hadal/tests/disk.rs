@@ -341,3 +341,23 @@ fn bao_jones_is_the_search_by_partitions_with_a_fixed_hash_and_one_of_them_in_me
     let refused = ask(&["--strategy", "bao-jones", "--part-heuristic", "de"]);
     assert!(refused.code == 2 && refused.stderr.contains("part-heuristic"), "{refused:?}");
 }
+
+/// Where many runs are probed at a time, each leaves memory to those who come after it.
+#[test]
+fn neighbouring_budgets_of_a_deep_model_all_suffice() {
+    let Some(model) = hadal_testkit::corpus::find("dve/rether/rether.4.dve") else {
+        return;
+    };
+    let model = model.display().to_string();
+    for memory in ["1110K", "1120K", "1132K", "1140K", "1160K"] {
+        let place = TempDir::new().expect("a place");
+        let folder = place.path().display().to_string();
+        let how = ["--deadlock", "off", "--threads", "1", "--memory", memory, "--disk", &folder, "--json"];
+        let result = hadal(&[&["check", &model][..], &how].concat()).expect_code(0).json();
+        assert_eq!(
+            (&result["states"], &result["transitions"]),
+            (&1_157_052.into(), &1_535_386.into()),
+            "{memory}"
+        );
+    }
+}
